@@ -30,7 +30,6 @@ pub extern "C-unwind" fn _PG_init() {
     quiet_backtraces();
     pg::memory::init();
     settings::define_settings(corpus::forget_versions);
-    pg::interrupt::answer_checks();
 }
 
 /// With `RUST_BACKTRACE` in the server's environment, pgrx would put a stack into

@@ -3,7 +3,6 @@
 
 mod cache;
 mod recipe_arg;
-mod versions;
 
 pub(crate) use cache::{Database, forget as forget_versions};
 pub(crate) use recipe_arg::{Cached, RecipeArg, ShownRecipe, cached_from_text, check_shown, raise_recipe};
@@ -13,14 +12,13 @@ use crate::pg::{
     raise_corrupted, raise_denied, raise_invalid, raise_mismatch, raise_no_object, raise_state, required,
     scalar, schema,
 };
-use cache::{forget_if_rolled_back, tell_dropped};
+use cache::{forget_if_rolled_back, split_name, stored_row, tell_dropped};
 use dedup_core::features::{CorpusBuilder, Extractor, TextRecipe};
 use dedup_core::interrupt;
 use dedup_core::text::Segmenter;
 use pgrx::JsonB;
 use pgrx::prelude::*;
 use serde_json::Value;
-use versions::{split_name, stored_row};
 
 #[pg_extern(sql = "")]
 fn dedup_corpus_build(
@@ -47,7 +45,7 @@ fn dedup_corpus_build(
 
 /// The frequencies that a version holds, to be added to.
 fn read_corpus(corpus: &str) -> CorpusBuilder {
-    versions::check_shown("corpus", corpus);
+    cache::check_shown("corpus", corpus);
     let row = stored_row("corpus", corpus, |row| {
         Some((row.bigint("documents")?, row.text("recipe")?, row.bytes("common")?, row.bytes("single")?))
     });

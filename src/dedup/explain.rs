@@ -1,6 +1,6 @@
 //! `dedup_explain` of pairs of a source's rows: what tells whether they are the same.
 
-use super::pipeline::{Found, find, id};
+use super::pipeline::{Found, find, told};
 use crate::pg::{Json, Output, Progress, ValueType, unwrap_or_raise};
 use crate::table::{Source, each_pair, key, read_options};
 use dedup_core::dedup::{Comparable, EXPLAIN, Evidence, Method};
@@ -66,8 +66,7 @@ fn dedup_explain_pairs(
         let of = &*ids.insert(ValueType::of_result(&columns[0], output.type_of(0), call));
         let (rows, mut number) = (&mut rows, 0);
         move |row, bytes| {
-            // SAFETY: the column is of the type that the query said.
-            unsafe { of.write(id(row), bytes) };
+            of.write_id(row, bytes);
             let id = key(row, 0, typoid);
             if let Some(place) = id.and_then(|id| rows.get_mut(&id)) {
                 *place = Some(number);
@@ -75,8 +74,7 @@ fn dedup_explain_pairs(
             number += 1;
         }
     });
-    // A query that returns rows has columns.
-    let ids = ids.unwrap_or_else(|| unreachable!("the columns are told before the rows"));
+    let ids = told(ids);
     for pair in checked(&pairs) {
         // What is no row of the source has no evidence.
         let [Some(a), Some(b)] = pair.each_ref().map(|id| rows[id]) else { continue };

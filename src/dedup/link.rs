@@ -1,10 +1,8 @@
 //! `dedup_link`: the rows of two sources that are one thing.
 
 use super::explain::evidence;
-use super::pipeline::{find_in, id};
-use crate::pg::{
-    Column, Json, Output, Progress, ValueType, Values, describe, raise_mismatch, unwrap_or_raise,
-};
+use super::pipeline::{find_in, writes};
+use crate::pg::{Json, Output, Progress, ValueType, describe, raise_mismatch, unwrap_or_raise};
 use crate::table::{Options, Source, read_options};
 use dedup_core::dedup::{LINK, Method, Written};
 use dedup_core::interrupt::{checked, sort_unstable_by};
@@ -30,7 +28,8 @@ fn dedup_link(a: Option<&str>, b: Option<&str>, options: Option<Json>, fcinfo: p
     let progress = Progress::new(LINK.name);
     let (mut ids, result) = ([None, None], output.type_of(0));
     let inputs = sources.iter().zip(&queries).zip(&mut ids);
-    let inputs = inputs.map(|((source, query), of)| (query.as_str(), source, begin(of, result))).collect();
+    let begin = |of| writes(of, result, "dedup_link(a, b, options");
+    let inputs = inputs.map(|((source, query), of)| (query.as_str(), source, begin(of))).collect();
     let (_, mut found) = find_in(LINK, inputs, (written, options, true), None, &progress);
     let mut pairs: Vec<[usize; 2]> = Vec::new();
     let count = found.rows.count();
@@ -64,18 +63,6 @@ fn dedup_link(a: Option<&str>, b: Option<&str>, options: Option<Json>, fcinfo: p
         progress.step();
     }
     progress.end(&format!("{} pairs", pairs.len()));
-}
-
-/// What writes an id.
-type Write<'i> = Box<dyn FnMut(&Values<'_>, &mut Vec<u8>) + 'i>;
-
-/// What writes the ids of a source.
-fn begin<'i>(of: &'i mut Option<ValueType>, result: pg_sys::Oid) -> impl FnOnce(&[Column]) -> Write<'i> {
-    move |columns| {
-        let of = &*of.insert(ValueType::of_result(&columns[0], result, "dedup_link(a, b, options"));
-        // SAFETY: the column is of the type that the query said.
-        Box::new(move |row, bytes| unsafe { of.write(id(row), bytes) })
-    }
 }
 
 /// How they are compared if that is not written, and which columns of two tables: those that both have.

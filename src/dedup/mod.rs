@@ -14,16 +14,16 @@ mod references;
 mod review;
 mod shape;
 mod undo;
-mod warning;
 
-use crate::pg::{Json, Output, Progress, ValueType, raise_mismatch, unwrap_or_raise};
+use crate::pg::{Json, Output, Progress, ValueType, notice, raise_mismatch, unwrap_or_raise};
 use crate::table::{Source, read_options};
 pub(crate) use clean::groups_of;
-use dedup_core::dedup::{DEDUP, Finding, Stage};
+use dedup_core::dedup::{Alike, DEDUP, Finding, Method, Options, Stage};
+use dedup_core::details::Kinds;
 use pgrx::PgTupleDesc;
 use pgrx::prelude::*;
-use pipeline::id;
 pub(crate) use pipeline::{Found, find, limits};
+use pipeline::{told, writes};
 pub(crate) use shape::check_kept_by;
 
 #[pg_extern(sql = "")]
@@ -33,15 +33,9 @@ fn dedup(source: Option<&str>, options: Option<Json>, fcinfo: pg_sys::FunctionCa
     let written = read_options(DEDUP, options);
     let progress = Progress::new(DEDUP.name);
     let mut ids = None;
-    let (_, mut found) = find(DEDUP, &source, written, Default::default(), &progress, |columns| {
-        let of = ValueType::of_result(&columns[0], output.type_of(0), "dedup(source, options");
-        let of = &*ids.insert(of);
-        // SAFETY: the column is of the type that the query said.
-        move |row, bytes| unsafe { of.write(id(row), bytes) }
-    });
-    // A query that returns rows has columns.
-    let ids = ids.unwrap_or_else(|| unreachable!("the columns are told before the rows"));
-    write(&mut found, &ids, output, &progress);
+    let begin = writes(&mut ids, output.type_of(0), "dedup(source, options");
+    let (_, mut found) = find(DEDUP, &source, written, Default::default(), &progress, begin);
+    write(&mut found, &told(ids), output, &progress);
 }
 
 /// `dedup` without options, for statements that this extension writes.
@@ -64,7 +58,7 @@ fn _dedup(source: Option<&str>, fcinfo: pg_sys::FunctionCallInfo) {
 }
 
 /// How many rows each stage has.
-fn told([kept, exact, near, decided, empty]: [u64; Stage::COUNT]) -> String {
+fn counted([kept, exact, near, decided, empty]: [u64; Stage::COUNT]) -> String {
     let decided = if decided > 0 { format!(", {decided} decided") } else { String::new() };
     format!("{kept} kept, {exact} exact and {near} near duplicates{decided}, {empty} empty")
 }
@@ -100,11 +94,69 @@ fn write(found: &mut Found, ids: &ValueType, mut output: Output, progress: &Prog
         progress.step();
     }
     let [_, _, near, ..] = counts;
-    progress.end(&format!("{rows} rows: {}", told(counts)));
+    progress.end(&format!("{rows} rows: {}", counted(counts)));
     if let Some((similarity, pair)) = doubtful
-        && warning::is_due(near, rows as u64)
+        && is_due(near, rows as u64)
     {
         let texts = pair.map(|row| unwrap_or_raise(found.rows.texts.content(row)));
-        warning::warn((near, rows as u64), similarity, &texts, &found.options);
+        warn_of((near, rows as u64), similarity, &texts, &found.options);
     }
+}
+
+/// Near rows below which nothing is said.
+const FEW: u64 = 20;
+/// One row in so many is many.
+const SHARE: u64 = 5;
+/// Characters of a text that are shown.
+const SHOWN: usize = 60;
+
+/// Whether so many near rows are a reason for it.
+fn is_due(near: u64, rows: u64) -> bool {
+    near >= FEW && near * SHARE >= rows
+}
+
+/// Emits a notice that so many of all rows are near, with the pair that is least alike: the row, and the one that is kept for
+/// it.
+fn warn_of((near, rows): (u64, u64), similarity: f64, texts: &[String; 2], options: &Options) {
+    let [row, kept] = texts.each_ref().map(|text| shown(text));
+    let hint = match options.method {
+        Method::Records => "dedup_explain(source, pairs, options) says what each column told. Rows of one series may be taken for one."
+            .to_owned(),
+        Method::Hash => "dedup_explain(source, pairs, options) says how far apart they are. A lesser distance tells more apart."
+            .to_owned(),
+        _ => format!(
+            "dedup_explain says what two texts share and in what they differ. {} tells more apart.",
+            tells(&options.alike)
+        ),
+    };
+    notice(
+        format!("dedup: {near} of {rows} rows are near another row, not equal to it"),
+        format!("The least alike, at similarity {similarity:.3}: {row} would go, {kept} stays."),
+        format!("Look at such pairs before you delete: {hint}"),
+    );
+}
+
+/// The options that tell more apart than these.
+fn tells(alike: &Alike) -> String {
+    let kinds = alike.details.unwrap_or(Kinds { names: false, dates: false, numbers: false, slots: false });
+    let known =
+        [(kinds.names, "name"), (kinds.dates, "date"), (kinds.numbers, "number"), (kinds.slots, "slot")];
+    let missing: Vec<_> = known.iter().filter(|(has, _)| !has).map(|(_, name)| *name).collect();
+    match &missing[..] {
+        [] => "A greater similarity".to_owned(),
+        some => format!("A greater similarity, or {} among the details,", some.join(" or ")),
+    }
+}
+
+/// The beginning of a text, on one line.
+fn shown(text: &str) -> String {
+    let mut line = String::new();
+    for (at, c) in text.chars().enumerate() {
+        if at == SHOWN {
+            line.push('…');
+            break;
+        }
+        line.push(if c.is_control() { ' ' } else { c });
+    }
+    format!("\"{line}\"")
 }

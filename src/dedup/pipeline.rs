@@ -4,8 +4,8 @@ use super::ahead::{Ahead, Guess, Rows};
 use super::shape::{Shape, Sides};
 use crate::banding::raise_lengths;
 use crate::pg::{
-    Argument, Column, Progress, QueryHost, TempFile, UniqueIds, Values, for_each_of_query, notice,
-    raise_too_much, refuse_row_without_id, threads, unwrap_or_raise, within_memory_limit, work_memory,
+    Argument, Column, Progress, QueryHost, TempFile, UniqueIds, ValueType, Values, for_each_of_query, notice,
+    raise_too_much, threads, unwrap_or_raise, within_memory_limit, work_memory,
 };
 use crate::similarity::check_length;
 use crate::table::{
@@ -24,8 +24,24 @@ use std::f64::consts::LN_2;
 /// What is found of the rows of a source.
 pub(crate) type Found = dedup::Found<TempFile>;
 
-pub(super) fn id(row: &Values<'_>) -> pg_sys::Datum {
-    row.get(0).unwrap_or_else(|| refuse_row_without_id())
+/// What writes an id.
+pub(super) type Write<'i> = Box<dyn FnMut(&Values<'_>, &mut Vec<u8>) + 'i>;
+
+/// What writes the ids of a source, which are kept as `of` and given back as the type `result`; `call` is how the function is called.
+pub(super) fn writes<'i>(
+    of: &'i mut Option<ValueType>,
+    result: pg_sys::Oid,
+    call: &'i str,
+) -> impl FnOnce(&[Column]) -> Write<'i> {
+    move |columns| {
+        let of = &*of.insert(ValueType::of_result(&columns[0], result, call));
+        Box::new(|row, bytes| of.write_id(row, bytes))
+    }
+}
+
+/// How ids are kept once the rows are read: a query that returns rows has columns.
+pub(super) fn told(ids: Option<ValueType>) -> ValueType {
+    ids.unwrap_or_else(|| unreachable!("the columns are told before the rows"))
 }
 
 /// All stages. `begin` gets the columns of the query, and what it returns writes a row's id; `labels` and `show` are columns

@@ -1,7 +1,7 @@
 //! `dedup_review`: the pairs that people are asked about.
 
-use super::pipeline::{find, id, limits};
-use crate::pg::{Json, Output, Progress, QueryHost, ValueType, raise_invalid, unwrap_or_raise};
+use super::pipeline::{find, limits, told, writes};
+use crate::pg::{Json, Output, Progress, QueryHost, raise_invalid, unwrap_or_raise};
 use crate::table::{Source, read_options};
 use dedup_core::dedup::{MOST_ASKED, Question, REVIEW};
 use dedup_core::details::passages;
@@ -27,17 +27,9 @@ fn dedup_review(
     }
     let progress = Progress::new(REVIEW.name);
     let mut ids = None;
-    let (_, mut found) = find(REVIEW, &source, written, Default::default(), &progress, |columns| {
-        let of = &*ids.insert(ValueType::of_result(
-            &columns[0],
-            output.type_of(0),
-            "dedup_review(source, n, options",
-        ));
-        // SAFETY: the column is of the type that the query said.
-        move |row, bytes| unsafe { of.write(id(row), bytes) }
-    });
-    // A query that returns rows has columns.
-    let ids = ids.unwrap_or_else(|| unreachable!("the columns are told before the rows"));
+    let begin = writes(&mut ids, output.type_of(0), "dedup_review(source, n, options");
+    let (_, mut found) = find(REVIEW, &source, written, Default::default(), &progress, begin);
+    let ids = told(ids);
     let mut host = QueryHost::reporting(&progress);
     let review = unwrap_or_raise(found.review(n as usize, limits(), &mut host));
     for Question { rows, same, kind, score, moves } in review.questions {

@@ -3,11 +3,10 @@
 mod aggregate;
 mod document;
 mod explain;
-mod trigger;
 mod tsvector;
 
-use crate::corpus::{RecipeArg, ShownRecipe};
-use crate::pg::{Record, Row, raise, raise_corrupted};
+use crate::corpus::{RecipeArg, ShownRecipe, cached_from_text};
+use crate::pg::{Pointer, Record, Row, raise, raise_corrupted, raise_protocol, trigger::Call};
 use dedup_core::features::{Bag, Extractor, FieldsRecipe, RowRecipe, TextRecipe};
 use dedup_core::fingerprint::SimHash;
 use dedup_core::hash::city64;
@@ -139,4 +138,40 @@ pub(crate) fn simhash_of(content: &str, recipe: &TextRecipe) -> Option<u64> {
 fn feature_rows(bag: Bag) -> impl Iterator<Item = (String, f64, i64)> {
     let features = bag.into_heaviest_first().into_iter();
     features.map(|feature| (feature.text, feature.weight.value(), feature.hash as i64))
+}
+
+const USAGE: &str = "Use simhash_trigger('fingerprint column', '{\"column\": weight, …}') or \
+                     simhash_trigger('fingerprint column', '[weight, …]', 'column', …).";
+
+/// Keeps a fingerprint column up to date, in the manner of `tsvector_update_trigger`: fills the column named by the first argument with the fingerprint of the row that is inserted or updated.
+/// With two arguments the second is the JSON of `simhash(record, jsonb)`; with more it is that of
+/// `simhash(text[], jsonb)`, and the rest are the columns.
+#[pg_extern(sql = "")]
+fn simhash_trigger(fcinfo: pg_sys::FunctionCallInfo) -> Pointer {
+    // SAFETY: the call is running.
+    let call = unsafe { Call::new(fcinfo, "simhash_trigger") }.filter(|call| call.is_before);
+    let Some(mut call) = call else {
+        raise_protocol(
+            "simhash_trigger must be fired before INSERT or UPDATE, for each row",
+            "CREATE TRIGGER … BEFORE INSERT OR UPDATE ON … FOR EACH ROW EXECUTE FUNCTION simhash_trigger(…)",
+        )
+    };
+    let arguments = call.arguments();
+    let [target, recipe, columns @ ..] = arguments.as_slice() else {
+        raise_protocol(
+            format!("simhash_trigger takes at least two arguments, not {}", arguments.len()),
+            USAGE,
+        )
+    };
+    let fingerprint = if columns.is_empty() {
+        let recipe = cached_from_text::<RowRecipe>(recipe);
+        call.compute(names(&recipe));
+        simhash_columns(&call.row(), names(&recipe), &recipe)
+    } else {
+        let recipe = cached_from_text(recipe);
+        let columns = columns.iter().map(String::as_str);
+        call.compute(columns.clone());
+        simhash_columns(&call.row(), columns.clone(), recipe_of_fields(&recipe, columns.len()))
+    };
+    Pointer(call.keep_with_bigint(target, fingerprint))
 }

@@ -2,8 +2,8 @@
 
 use crate::banding::{bits_of, raise_lengths};
 use crate::pg::{
-    Column, Ids, Json, Output, Progress, QueryHost, UniqueIds, ValueType, Values, for_each_of_query,
-    refuse_row_without_id, threads, unwrap_or_raise, work_memory,
+    Column, Ids, Json, Output, Progress, QueryHost, UniqueIds, ValueType, Values, for_each_of_query, threads,
+    unwrap_or_raise, work_memory,
 };
 use crate::similarity::check_length;
 use crate::table::{
@@ -97,7 +97,7 @@ fn near_dup_pairs(source: Option<&str>, options: Option<Json>, fcinfo: pg_sys::F
         let (search, host, progress) = (&mut search, &mut host, &progress);
         move |row: &Values<'_>| {
             progress.step();
-            let id = row.get(0).unwrap_or_else(|| refuse_row_without_id());
+            let id = row.id();
             let Some(content) = row.get(1) else { return };
             unique.iter_mut().for_each(|unique| unique.add(row));
             // SAFETY: the column is of the type that the query said.

@@ -1,5 +1,6 @@
 //! The five papers' other systems, as SQL functions of the extension pg_dedup_papers.
 
+mod bloom;
 mod clusters;
 mod detectors;
-mod exact;
+mod seen;

@@ -187,6 +187,7 @@ pub(crate) fn init() {
     DESTROYED.with(|_| {});
     MAIN.store(this_thread(), Relaxed);
     dedup_core::memory::on_raise(report);
+    dedup_core::interrupt::set_hook(answer);
     // SAFETY: the callbacks live as long as the library, which is never unloaded.
     unsafe {
         pg_sys::RegisterXactCallback(Some(transaction_ended), null_mut());
@@ -209,21 +210,24 @@ pub(crate) fn raise_out_of_memory(error: OutOfMemory) -> ! {
     )
 }
 
-/// Raises the error of an allocation that took the reserve, or of memory beyond its limit. Part of
-/// every check for interrupts.
-#[inline]
-pub(crate) fn check() {
-    if is_short() {
+/// What a check of `dedup_core::interrupt` does in a backend: raises the error of an interrupt that is pending or of memory that is
+/// short. It unwinds, as every error of PostgreSQL under pgrx. On a thread of our own it does nothing, for PostgreSQL may not be
+/// called there.
+fn answer() {
+    // SAFETY: a read of a flag that signal handlers set.
+    let pending = unsafe { (&raw const pg_sys::InterruptPending).read_volatile() } != 0;
+    if on_main_thread() && (pending || is_short()) {
+        pgrx::check_for_interrupts!();
         raise_if_allowed();
     }
 }
 
 /// Whether an allocation took the reserve or failed, or the process has taken more than it may.
-#[inline]
-pub(crate) fn is_short() -> bool {
+fn is_short() -> bool {
     SHORT.load(Relaxed) > 0 || FAILED.load(Relaxed) > 0 || exceeds_memory_limit(0)
 }
 
+/// Raises the error of an allocation that took the reserve, or of memory beyond its limit.
 #[cold]
 fn raise_if_allowed() {
     // SAFETY: plain reads of variables of the one thread that gets here.

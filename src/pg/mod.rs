@@ -33,15 +33,13 @@ pub(crate) mod aggregate;
 mod catalog;
 mod error;
 mod host;
-pub(crate) mod interrupt;
+mod internal;
 pub(crate) mod json;
 pub(crate) mod memory;
-mod message;
 mod names;
 mod nodes;
 mod output;
 mod parse;
-mod pointer;
 mod progress;
 mod record;
 mod result;
@@ -69,22 +67,21 @@ pub(crate) use error::{
     raise_state, raise_too_much, raise_unsupported, raise_with_detail, required,
 };
 pub(crate) use host::{QueryHost, unwrap_or_raise};
+pub(crate) use internal::{Message, Pointer};
 pub(crate) use json::Json;
-pub(crate) use message::Message;
 pub(crate) use names::Schemas;
 pub(crate) use nodes::{node, nth};
 pub(crate) use pgrx::spi::{quote_identifier, quote_literal, quote_qualified_identifier};
-pub(crate) use pointer::Pointer;
 pub(crate) use progress::Progress;
 pub(crate) use record::{Record, Row};
 pub(crate) use result::Output;
-pub(crate) use rows::{Column, Values, base_type, string, type_cache};
+pub(crate) use rows::{Column, Values, base_type, refuse_row_without_id, string, type_cache};
 pub(crate) use settings::{
     building_threads, maintenance_memory, memory_limit, threads, within_memory_limit, work_memory,
 };
 pub(crate) use spi::{
     Argument, check_query, describe, execute, exists, for_each, for_each_of_query, oid, query_all,
-    query_catalogue, refuse_row_without_id, scalar, with_latest_snapshot, with_settings, with_snapshot,
+    query_catalogue, scalar, with_latest_snapshot, with_settings, with_snapshot,
 };
 pub(crate) use spill::TempFile;
 pub(crate) use texts::Texts;

@@ -1,6 +1,6 @@
 //! Rows of queries: their columns, and the values in them.
 
-use super::raise_mismatch;
+use super::{raise_mismatch, raise_null};
 use dedup_core::memory::{self, OrRaise};
 use pgrx::{PgTupleDesc, pg_sys};
 use std::ffi::{CStr, c_char};
@@ -149,6 +149,11 @@ impl Values<'_> {
         (!self.nulls[column]).then(|| self.values[column])
     }
 
+    /// The value of the first column, the id.
+    pub(crate) fn id(&self) -> pg_sys::Datum {
+        self.get(0).unwrap_or_else(|| refuse_row_without_id())
+    }
+
     /// The value of a column that is `bigint`.
     pub(crate) fn bigint(&self, column: usize) -> Option<i64> {
         self.get(column).map(|value| value.value() as i64)
@@ -170,6 +175,11 @@ impl Values<'_> {
         // SAFETY: so it is stored as text is.
         self.get(column).map(|value| text(unsafe { copy_of_varlena(value) }))
     }
+}
+
+/// Reports that a row of a user's query has no id.
+pub(crate) fn refuse_row_without_id() -> ! {
+    raise_null("the query returned a row without an id", "Leave such rows out: WHERE id IS NOT NULL.")
 }
 
 /// The bytes of a value of variable length.

@@ -10,7 +10,7 @@
 use super::names::{Schemas, steady};
 use super::parse::prepare;
 use super::rows::{Column, Values, columns};
-use super::{raise_internal, raise_invalid, raise_null, version};
+use super::{raise_internal, raise_invalid, version};
 use dedup_core::interrupt;
 use dedup_core::memory::{Grow, OrRaise};
 use pgrx::{FromDatum, IntoDatum, pg_guard, pg_sys};
@@ -230,11 +230,6 @@ pub(crate) fn check_query(query: &str) {
         prepare(&text, &mut [], 0);
         pg_sys::SPI_finish();
     }
-}
-
-/// Reports that a row of a user's query has no id.
-pub(crate) fn refuse_row_without_id() -> ! {
-    raise_null("the query returned a row without an id", "Leave such rows out: WHERE id IS NOT NULL.")
 }
 
 /// Opens a query as a cursor and works with it. `read_only`: it sees the database as the statement that calls, without a

@@ -19,6 +19,7 @@ pub(crate) struct ValueType {
     by_value: bool,
     /// Bytes of an integer that is given back as a wider one.
     widened: Option<i16>,
+    column: pg_sys::Oid,
     collation: pg_sys::Oid,
     compare: pg_sys::FmgrInfo,
 }
@@ -96,7 +97,14 @@ impl ValueType {
         unsafe { pg_sys::get_typlenbyval(result, &mut length, &mut by_value) };
         let collation = Some(column.collation).filter(|&oid| oid != pg_sys::InvalidOid);
         let (collation, compare) = (collation.unwrap_or(cached.typcollation), function(cached.cmp_proc));
-        Some(ValueType { length, by_value, widened, collation, compare })
+        Some(ValueType { length, by_value, widened, column: column.typoid, collation, compare })
+    }
+
+    /// Appends the bytes of a row's id.
+    pub(crate) fn write_id(&self, row: &Values<'_>, into: &mut Vec<u8>) {
+        assert_eq!(row.columns[0].typoid, self.column);
+        // SAFETY: the value is of the column's type.
+        unsafe { self.write(row.id(), into) }
     }
 
     /// Appends a value's bytes.

@@ -182,10 +182,9 @@ impl New {
             let values: Vec<_> = (0..settings.columns.len()).map(|at| row.text(2 + at)).collect();
             let text = settings.content(&values);
             let decided = key(row, 0, id_type).and_then(|id| self.decided.get(&id)).copied();
-            let id = row.get(0).map(|id| {
+            let id = row.get(0).map(|_| {
                 let mut bytes = Vec::new();
-                // SAFETY: the column is of the type that the table says.
-                unsafe { ids.write(id, &mut bytes) };
+                ids.write_id(row, &mut bytes);
                 bytes
             });
             let distance = row.get(1).map(|bits| bits.value() as i32);

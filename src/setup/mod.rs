@@ -1,18 +1,22 @@
 //! A table's settings: given once, taken by everything that works on the table.
 //! What is promised of them is in `docs/find.md`.
 
-mod explain;
 mod find;
 mod plan;
 mod refit;
 
+use crate::corpus::check_shown;
+use crate::fingerprint::{bag_of_values, explain_by_column};
 use crate::pg::{
-    Argument, Json, Pointer, as_owner, execute, hold_schemas, required, trigger::data, with_latest_snapshot,
+    Argument, Json, Pointer, Record, as_owner, execute, hold_schemas, raise_mismatch, raise_state, required,
+    trigger::data, with_latest_snapshot,
 };
-use crate::table::{Table, read_options, refuse_option};
-use dedup_core::dedup::SETUP;
+use crate::table::{Settings, Table, read_options, refuse_option};
+use dedup_core::dedup::{Method, SETUP};
+use dedup_core::features::FieldsRecipe;
 use pgrx::prelude::*;
 use plan::{Change, Plan};
+use serde_json::Value;
 use std::ffi::c_int;
 
 #[pg_extern(sql = "")]
@@ -105,4 +109,26 @@ fn _dedup_settings_changed(fcinfo: pg_sys::FunctionCallInfo) -> Pointer {
         }
     }
     Pointer(pg_sys::Datum::from(0usize))
+}
+
+/// `simhash_explain` of two rows of a table with settings.
+#[pg_extern(sql = "")]
+fn simhash_explain_rows(a: Record, b: Record, fcinfo: pg_sys::FunctionCallInfo) {
+    let settings = Settings::of_row(&a);
+    if b.table() != Some(settings.table) {
+        raise_mismatch(
+            "the rows are not of one table",
+            "Give two rows of one table with settings, or a recipe: simhash_explain(a, b, '{\"title\": 2, \"body\": null}').",
+        )
+    }
+    check_shown::<FieldsRecipe>(&Value::Array(settings.recipes.clone()));
+    if settings.method == Method::Hash {
+        raise_state(
+            format!("table {} has hashes, which are made of nothing", settings.table_name()),
+            "dedup_explain of pairs of its rows says how far they are apart.",
+        )
+    }
+    let recipe = settings.recipe();
+    let bag = |row: &Record| bag_of_values(&settings.values_of(row), &recipe);
+    explain_by_column(&bag(&a), &bag(&b), &recipe, Some(&settings.columns), fcinfo);
 }

@@ -1,7 +1,7 @@
-//! What a generated column of fingerprints is made of, and which columns can be.
+//! What a generated column of fingerprints, or an index that is searched, is made of, and which columns can be.
 
 use super::relation::{Table, becomes_text, way_to_text};
-use crate::pg::{Argument, Json, base_type, node, nth, query_all, string};
+use crate::pg::{Argument, Json, base_type, node, nth, query_all, quote_literal, string};
 use pgrx::{FromDatum, PgList, PgRelation, pg_sys};
 use serde_json::Value;
 
@@ -81,7 +81,7 @@ impl Generated {
 ///
 /// # Safety
 /// `of` is an expression over the table's columns.
-pub(super) unsafe fn columns_in(table: &PgRelation, of: *mut pg_sys::Node) -> Option<Vec<String>> {
+unsafe fn columns_in(table: &PgRelation, of: *mut pg_sys::Node) -> Option<Vec<String>> {
     // SAFETY: the caller's promise, and what the tag says.
     unsafe {
         let Some(array) = node::<pg_sys::ArrayExpr>(of) else { return Some(vec![column_in(table, of)?]) };
@@ -96,7 +96,7 @@ pub(super) unsafe fn columns_in(table: &PgRelation, of: *mut pg_sys::Node) -> Op
 ///
 /// # Safety
 /// Inside a transaction.
-pub(super) unsafe fn is_of_extension(class: pg_sys::Oid, object: pg_sys::Oid) -> bool {
+unsafe fn is_of_extension(class: pg_sys::Oid, object: pg_sys::Oid) -> bool {
     // SAFETY: look-ups in the catalogue.
     unsafe {
         let extension = pg_sys::getExtensionOfObject(class, object);
@@ -108,7 +108,7 @@ pub(super) unsafe fn is_of_extension(class: pg_sys::Oid, object: pg_sys::Oid) ->
 ///
 /// # Safety
 /// Inside a transaction.
-pub(super) unsafe fn is_ours(function: pg_sys::Oid, called: &str) -> bool {
+unsafe fn is_ours(function: pg_sys::Oid, called: &str) -> bool {
     // SAFETY: look-ups in the catalogue; a name, if there is one, ends.
     unsafe {
         is_of_extension(pg_sys::ProcedureRelationId, function)
@@ -175,4 +175,74 @@ unsafe fn relabelled(mut of: *mut pg_sys::Node, to: Option<pg_sys::Oid>) -> *mut
         of = relabel.arg.cast();
     }
     of
+}
+
+/// What rows are found by.
+#[derive(Clone, PartialEq)]
+pub(crate) enum Searched {
+    /// The n-grams of their texts, of so many characters.
+    Grams(usize),
+    /// The keys of records, as `record_keys` has them.
+    Keys(String),
+    /// The same, of whatever kinds the columns are.
+    AnyKeys,
+}
+
+impl Searched {
+    /// The call of SQL for texts, which are a column or an array.
+    pub(crate) fn call(&self, tools: &str, texts: &str) -> String {
+        match self {
+            Searched::Grams(n) => format!("{tools}.ngrams({texts}, {n})"),
+            Searched::AnyKeys => unreachable!("columns are of some kinds"),
+            Searched::Keys(letters) => {
+                format!("{tools}.record_keys({texts}, {}::pg_catalog.text)", quote_literal(letters))
+            }
+        }
+    }
+
+    /// Whether it is the one of a call.
+    ///
+    /// # Safety
+    /// `call` is a call of a function.
+    unsafe fn is_of(&self, call: &pg_sys::FuncExpr) -> bool {
+        // SAFETY: the caller's promise, and what the tag and the function say.
+        unsafe {
+            let second = nth(call.args, 1).and_then(|second| node::<pg_sys::Const>(second));
+            let Some(value) = second else { return false };
+            match self {
+                Searched::Grams(n) => {
+                    is_ours(call.funcid, "ngrams") && value.constvalue.value() as i32 as usize == *n
+                }
+                Searched::AnyKeys => is_ours(call.funcid, "record_keys"),
+                Searched::Keys(letters) => {
+                    is_ours(call.funcid, "record_keys")
+                        && String::from_datum(value.constvalue, value.constisnull).as_ref() == Some(letters)
+                }
+            }
+        }
+    }
+}
+
+/// An index that finds rows so, of these columns.
+pub(crate) fn search_index(table: &PgRelation, columns: &[&str], by: &Searched) -> Option<pg_sys::Oid> {
+    // SAFETY: the table is open; its indexes are opened and closed here; nodes are what their tags say.
+    unsafe {
+        let indexes = PgList::<pg_sys::Oid>::from_pg(pg_sys::RelationGetIndexList(table.as_ptr()));
+        indexes.iter_oid().find(|&index| {
+            let index = PgRelation::with_lock(index, pg_sys::AccessShareLock as i32);
+            let form = &*(*index.as_ptr()).rd_index;
+            let is_ours_and_whole = (*(*index.as_ptr()).rd_rel).relam == pg_sys::GIN_AM_OID
+                && form.indisvalid
+                && form.indisready
+                && form.indnatts == 1
+                && is_of_extension(pg_sys::OperatorFamilyRelationId, *(*index.as_ptr()).rd_opfamily)
+                && pg_sys::RelationGetIndexPredicate(index.as_ptr()).is_null();
+            let of = || {
+                let expression = nth(pg_sys::RelationGetIndexExpressions(index.as_ptr()), 0)?;
+                let call = node::<pg_sys::FuncExpr>(expression)?;
+                if by.is_of(call) { columns_in(table, nth(call.args, 0)?) } else { None }
+            };
+            is_ours_and_whole && of().is_some_and(|found| found == columns)
+        })
+    }
 }

@@ -4,7 +4,6 @@
 mod beside;
 mod decisions;
 mod generated;
-mod index;
 mod options;
 mod pairs;
 mod relation;
@@ -16,8 +15,7 @@ mod suggest;
 
 pub(crate) use beside::{check_owner, check_plain, check_written, hindrance, name_beside};
 pub(crate) use decisions::DecisionTable;
-pub(crate) use generated::Generated;
-pub(crate) use index::{Searched, search_index};
+pub(crate) use generated::{Generated, Searched, search_index};
 pub(crate) use options::{
     Options, Written, as_jsonb, literal, parse_options, raise_wrong, read_options, refuse_option,
 };

@@ -2,8 +2,7 @@
 //! until the table or its settings change.
 
 use super::decisions::DecisionTable;
-use super::generated::Generated;
-use super::index::Searched;
+use super::generated::{Generated, Searched};
 use super::options::Written;
 use super::relation::{Table, concatenated, root, table_name};
 use super::rows::rows_of;

@@ -2,7 +2,7 @@
 //! with each other, as `dedup` compares rows that come after those. Nothing else changes.
 
 use super::super::ahead::Rows;
-use super::super::pipeline::{id, once, read, stages};
+use super::super::pipeline::{once, read, stages, told};
 use super::changes::Changes;
 use super::job::{DIGEST, Job, ids_of};
 use super::write::Outcome;
@@ -160,14 +160,12 @@ fn some(job: &Job<'_>, ids: Option<Argument>, arrived: bool, progress: &Progress
             digests.room(1).or_raise();
             digests.push(row.bigint(last).unwrap_or_default());
             numbers.extend(row.bigint(last - 1));
-            // SAFETY: the column is of the type that the query said.
-            unsafe { of.write(id(row), bytes) };
+            of.write_id(row, bytes);
         }
     });
     let query = vec![(sql.as_str(), &arguments[..], false, begin)];
     let (rows, _) = read(query, &job.options(), (None, None), Some(&mut hashes), progress);
-    // A query that returns rows has columns.
-    let ids = ids.unwrap_or_else(|| unreachable!("the columns are told before the rows"));
+    let ids = told(ids);
     Read { rows, ids, digests, hashes, arrivals: numbers }
 }
 

@@ -1,6 +1,6 @@
 //! All groups formed anew, as `dedup` forms them. A group keeps its name.
 
-use super::super::pipeline::{find_in, id, once};
+use super::super::pipeline::{find_in, once, told};
 use super::job::{DIGEST, Job, ids_of};
 use super::write::Outcome;
 use crate::pg::{Argument, Column, Progress, query_all, unwrap_or_raise};
@@ -26,8 +26,7 @@ pub(super) fn form(job: &mut Job<'_>, progress: &Progress) -> Option<Outcome> {
         move |row, bytes| {
             digests.room(1).or_raise();
             digests.push(row.bigint(last).unwrap_or_default());
-            // SAFETY: the column is of the type that the query said.
-            unsafe { of.write(id(row), bytes) };
+            of.write_id(row, bytes);
         }
     });
     let of = vec![(query.as_str(), &job.source, begin)];
@@ -38,8 +37,7 @@ pub(super) fn form(job: &mut Job<'_>, progress: &Progress) -> Option<Outcome> {
     } else if !job.is_begun {
         return None;
     }
-    // A query that returns rows has columns.
-    let ids = ids.unwrap_or_else(|| unreachable!("the columns are told before the rows"));
+    let ids = told(ids);
     let (names, arrivals) = (Vec::new(), Vec::new());
     let mut groups = Outcome {
         found,

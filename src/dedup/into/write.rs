@@ -78,7 +78,7 @@ pub(super) fn write(job: &Job<'_>, mut groups: Outcome, progress: &Progress) {
     if (arrived - job.arrivals) * 10 > arrived {
         execute(&format!("ANALYZE {name}"), &[]);
     }
-    let told = super::super::told(counts);
+    let told = super::super::counted(counts);
     progress.end(&format!("{} rows: {told}; {absorbed} clusters merged", rows - groups.from));
 }
 
