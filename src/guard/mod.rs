@@ -79,7 +79,7 @@ fn guard(call: &Call, options: &Options) -> pg_sys::Datum {
         texts.zip(new_text.as_deref()).map(|(it, text)| TextSearch::of(text, &it.columns, &it.alike));
     let has_words =
         options.verify.as_ref().is_none_or(|it| new_text.as_deref().is_some_and(|text| it.has_words(text)));
-    let fingerprint = new.or(texts.map(|_| Print::Word(0))).filter(|_| has_words);
+    let fingerprint = new.or(texts.map(|_| Print::of_word(0))).filter(|_| has_words);
     let decided = OnceCell::new();
     let found = fingerprint.zip(scope.as_ref()).and_then(|(fingerprint, scope)| {
         let search = Search {

@@ -170,7 +170,7 @@ impl Search<'_> {
                 let index = opened.as_ptr();
                 let (form, last) = (&*(*index).rd_index, scope_columns(index));
                 let usable = is_banding_relation(index)
-                    && type_of(index) == self.fingerprint.indexed_as()
+                    && type_of(index) == self.fingerprint.of
                     && form.indisvalid
                     && form.indisready
                     && number
@@ -252,7 +252,7 @@ impl Search<'_> {
                         sk_flags: pg_sys::SK_ORDER_BY as i32,
                         sk_attno: column,
                         sk_strategy: DISTANCE,
-                        sk_argument: self.fingerprint.value(),
+                        sk_argument: self.fingerprint.value,
                         ..Default::default()
                     };
                     // It tells what may be read of a version that has died.
@@ -298,8 +298,7 @@ impl Search<'_> {
             let distance = || row.value(self.column).map(|it| Print::of(it).distance(&self.fingerprint));
             let is_near = |it: Option<u32>| self.texts.is_some() || it.is_some_and(|it| it <= self.distance);
             // What is read of the version itself is looked at first.
-            let is_word = matches!(self.fingerprint, Print::Word(_));
-            if is_word && !is_near(distance()) {
+            if self.fingerprint.of == pg_sys::INT8OID && !is_near(distance()) {
                 return None;
             }
             let mut dirty = pg_sys::SnapshotData {

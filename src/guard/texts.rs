@@ -20,10 +20,7 @@ pub(super) struct TextSearch {
 impl TextSearch {
     pub(super) fn of(text: &str, columns: &[String], alike: &Alike) -> TextSearch {
         let (least, grams) = alike.query(text);
-        let by = match alike.records() {
-            Some(model) => Searched::Keys(model.keys().letters()),
-            None => Searched::Grams(alike.n),
-        };
+        let by = Searched::of(alike.statistics.as_deref(), alike.n);
         TextSearch { columns: columns.to_vec(), by, query: query(least, grams) }
     }
 

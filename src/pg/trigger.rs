@@ -207,25 +207,18 @@ impl Call {
         })
     }
 
-    /// The number of the column `name`, which must be of type bigint.
-    fn bigint_column(&self, name: &str) -> NonZeroUsize {
-        let (number, typoid) = self.known_column(name);
-        if base_type(typoid) != pg_sys::INT8OID {
-            raise_mismatch(
-                format!("column \"{name}\" is not of type bigint"),
-                "A fingerprint is stored in a bigint column.",
-            )
-        }
-        number
-    }
-
     fn is_generated(&self, column: NonZeroUsize) -> bool {
         self.columns.get(column.get() - 1).is_some_and(|it| it.attgenerated != 0)
     }
 
     /// The result that stores the row with this value in the bigint column.
     pub(crate) fn keep_with_bigint(&self, column: &str, value: Option<i64>) -> pg_sys::Datum {
-        self.bigint_column(column);
+        if base_type(self.known_column(column).1) != pg_sys::INT8OID {
+            raise_mismatch(
+                format!("column \"{column}\" is not of type bigint"),
+                "A fingerprint is stored in a bigint column.",
+            )
+        }
         self.keep_with(column, value.map(|it| it.to_string()).as_deref())
     }
 

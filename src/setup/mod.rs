@@ -2,8 +2,10 @@
 //! What is promised of them is in `docs/find.md`.
 
 mod find;
+mod hashes;
 mod plan;
 mod refit;
+mod texts;
 
 use crate::corpus::check_shown;
 use crate::fingerprint::{bag_of_values, explain_by_column};
@@ -11,7 +13,9 @@ use crate::pg::{
     Argument, Json, Pointer, Record, as_owner, execute, hold_schemas, raise_mismatch, raise_state, required,
     trigger::data, with_latest_snapshot,
 };
-use crate::table::{Settings, Table, read_options, refuse_option};
+use crate::table::{
+    ID, KEEP, Settings, Table, Written, hash_column, name_beside, read_options, refuse_option,
+};
 use dedup_core::dedup::{Method, SETUP};
 use dedup_core::features::FieldsRecipe;
 use pgrx::prelude::*;
@@ -47,7 +51,7 @@ fn dedup_setup(
         if asked.has("drop") {
             return (Vec::new(), Some(Change::drop(&table)));
         }
-        let steps = Plan::make(&table, asked).steps();
+        let steps = plan(&table, asked).steps();
         if steps.0.is_empty() && steps.1.is_none() {
             notice!("table {} has these settings already: nothing to do", table.name);
         }
@@ -67,6 +71,28 @@ fn dedup_setup(
     }
     statements.extend(settings.map(|settings| settings.says));
     SetOfIterator::new(statements)
+}
+
+/// Adds what is asked for now to what was asked for before: a null takes something back.
+fn plan(table: &Table, mut asked: Written) -> Plan<'_> {
+    let before = Settings::found(table.oid);
+    if let Some(before) = &before {
+        let kept = [("id", ID), ("keep", KEEP)];
+        let kept = kept.into_iter().filter(|(key, _)| !asked.has(key) && !asked.is_null(key));
+        kept.for_each(|(_, place)| before.check_name(place, true));
+    }
+    if let Some(decisions) = asked.take("decisions") {
+        asked.add("decisions", name_beside(table, decisions.as_str(), "decisions").into());
+    }
+    let by_hash = asked.is_by(Method::Hash)
+        || match &before {
+            Some(before) => before.method == Method::Hash && !asked.is_null("fp"),
+            None => hash_column(table, &asked).is_some(),
+        };
+    if by_hash {
+        return Plan::of_hashes(table, before, asked);
+    }
+    Plan::of_texts(table, before, asked)
 }
 
 /// Settings of tables that are no more; another session may be at it, and is not waited for.

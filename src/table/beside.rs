@@ -2,8 +2,8 @@
 
 use super::relation::{Table, parts, table_name, table_named};
 use crate::pg::{
-    Argument, FOREIGN, Values, object_name, own_function, query_all, query_catalogue,
-    quote_qualified_identifier, raise_denied, raise_kind, raise_state,
+    Argument, FOREIGN, object_name, own_function, query_catalogue, quote_qualified_identifier, raise_denied,
+    raise_kind, raise_state,
 };
 use pgrx::pg_sys;
 
@@ -108,18 +108,15 @@ pub(crate) fn hindrance(trigger: pg_sys::Oid) -> String {
 
 /// The whole name of a table beside another: `given`, or that of its own. What is not there is beside it, if no schema is named.
 pub(crate) fn name_beside(table: &Table, given: Option<&str>, label: &str) -> String {
-    const NAME: &str = "SELECT n.nspname::pg_catalog.text, c.relname::pg_catalog.text FROM pg_catalog.pg_class c \
-         JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace WHERE c.oid OPERATOR(pg_catalog.=) $1";
     if let Some(there) = given.and_then(table_named) {
         return table_name(there);
     }
-    let read = |row: &Values<'_>| (row.text(0).unwrap_or_default(), row.text(1).unwrap_or_default());
-    let (schema, own) = query_all(NAME, &[Argument::of(table.oid)], read).pop().unwrap_or_default();
+    let own = parts(&table.name);
     let Some(given) = given else {
-        return quote_qualified_identifier(schema, object_name(&own, label));
+        return quote_qualified_identifier(&own[0], &object_name(&own[1], label));
     };
     match &parts(given)[..] {
-        [name] => quote_qualified_identifier(&schema, name),
+        [name] => quote_qualified_identifier(&own[0], name),
         _ => given.to_owned(),
     }
 }

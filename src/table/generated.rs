@@ -2,6 +2,7 @@
 
 use super::relation::{Table, becomes_text, way_to_text};
 use crate::pg::{Argument, Json, base_type, node, nth, query_all, quote_literal, string};
+use dedup_core::details::Statistics;
 use pgrx::{FromDatum, PgList, PgRelation, pg_sys};
 use serde_json::Value;
 
@@ -189,6 +190,12 @@ pub(crate) enum Searched {
 }
 
 impl Searched {
+    /// By the keys of the model in the statistics, if there is one, else by n-grams.
+    pub(crate) fn of(statistics: Option<&Statistics>, n: usize) -> Searched {
+        let model = statistics.and_then(|it| it.records.as_ref());
+        model.map_or(Searched::Grams(n), |model| Searched::Keys(model.keys().letters()))
+    }
+
     /// The call of SQL for texts, which are a column or an array.
     pub(crate) fn call(&self, tools: &str, texts: &str) -> String {
         match self {

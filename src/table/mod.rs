@@ -12,6 +12,7 @@ mod settings;
 mod source;
 mod stored;
 mod suggest;
+mod texts;
 
 pub(crate) use beside::{check_owner, check_plain, check_written, hindrance, name_beside};
 pub(crate) use decisions::DecisionTable;
@@ -21,10 +22,11 @@ pub(crate) use options::{
 };
 pub(crate) use pairs::{as_key, each_pair, key, two_ids};
 pub(crate) use relation::{Table, TableColumn, parts, table_name, table_named};
-pub(crate) use settings::{Settings, content, has_doubled, join_texts, joined, listed, refuse_hash, running};
+pub(crate) use settings::{Settings, chosen_by, has_doubled, refuse_hash};
 pub(crate) use source::{FINGERPRINTS, Source, Wanted, two_columns};
 pub(crate) use stored::{ID, KEEP};
 pub(crate) use suggest::{
     DETAILS, SAMPLE, Sampler, announce, announce_implied, choose_columns, distance_of_hashes, hash_column,
     learn_records, sample, statistics,
 };
+pub(crate) use texts::{content, join_texts, joined, listed, running};

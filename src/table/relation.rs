@@ -13,6 +13,7 @@ use std::ffi::{CStr, CString};
 use std::ops::Deref;
 
 /// A relation whose rows can be read.
+#[derive(Default)]
 pub(crate) struct Table {
     pub oid: pg_sys::Oid,
     /// With its schema, quoted where SQL needs it.
@@ -96,19 +97,7 @@ impl Table {
         // schema may rename that meanwhile.
         [root(oid), oid].into_iter().for_each(lock_columns);
         let _schemas = vec![schemas_of(oid)];
-        let mut table = Table {
-            oid,
-            name: table_name(oid),
-            columns: Vec::new(),
-            key: Vec::new(),
-            kind: String::new(),
-            is_partition: false,
-            owner: String::new(),
-            owner_oid: pg_sys::InvalidOid,
-            has_policies: false,
-            is_own: false,
-            _schemas,
-        };
+        let mut table = Table { oid, name: table_name(oid), _schemas, ..Table::default() };
         let mut key = Vec::new();
         query_catalogue(SQL, &[Argument::of(oid)], |row| {
             table.kind = row.text(0).unwrap_or_default();
@@ -280,15 +269,6 @@ impl Table {
         }
         as_text(&quoted, column.typoid)
     }
-}
-
-/// The texts of several expressions in one, joined by line feeds, NULLs left out; NULL if all are.
-pub(super) fn concatenated(texts: &[String]) -> String {
-    let list = texts.join(", ");
-    format!(
-        "CASE WHEN pg_catalog.num_nonnulls({list}) OPERATOR(pg_catalog.>) 0 \
-         THEN pg_catalog.concat_ws(E'\\n', {list}) END"
-    )
 }
 
 /// The table that a partition belongs to in the end; any other one itself.

@@ -4,9 +4,10 @@
 use super::decisions::DecisionTable;
 use super::generated::{Generated, Searched};
 use super::options::Written;
-use super::relation::{Table, concatenated, root, table_name};
+use super::relation::{Table, root, table_name};
 use super::rows::rows_of;
 use super::stored::{ID, KEEP, Stored, raise_damaged};
+use super::texts::{content, running};
 use crate::corpus::{Database, cached_from_text, raise_recipe};
 use crate::pg::{
     Record, Values, lock_columns, notice, query_all, quote_identifier, quote_literal, raise, raise_invalid,
@@ -15,7 +16,6 @@ use crate::pg::{
 use dedup_core::dedup::{Alike, Method, Wrong};
 use dedup_core::details::{Kinds, Statistics};
 use dedup_core::features::{FieldsRecipe, RowRecipe, TextRecipe};
-use dedup_core::records;
 use dedup_core::text::Normal;
 use pgrx::{PgSqlErrorCode, pg_sys};
 use serde_json::{Map, Value, json};
@@ -339,10 +339,7 @@ impl Settings {
 
     /// What finds rows with what is compared like that of another one.
     pub(crate) fn searched(&self) -> Searched {
-        match self.statistics.as_ref().and_then(|it| it.records.as_ref()) {
-            Some(model) => Searched::Keys(model.keys().letters()),
-            None => Searched::Grams(self.n as usize),
-        }
+        Searched::of(self.statistics.as_deref(), self.n as usize)
     }
 
     /// The table in which people have decided of pairs of its rows.
@@ -373,19 +370,11 @@ impl Settings {
     /// What near rows are found and compared by.
     pub(crate) fn chosen(&self) -> Map<String, Value> {
         let it = &self.stored;
-        let by_records = json!({"method": it.method.name(), "similarity": it.similarity});
-        let chosen = json!({
-            "method": it.method.name(), "distance": it.distance, "similarity": it.similarity, "n": it.n,
-            // None is a choice too, for columns that are compared as a whole.
-            "details": it.details.clone().unwrap_or_else(|| json!([])),
-        });
-        let by_hash = json!({"method": it.method.name(), "distance": it.distance});
-        let chosen = match it.method {
-            Method::Records => by_records,
-            Method::Hash => by_hash,
-            _ => chosen,
-        };
-        chosen.as_object().cloned().unwrap_or_default()
+        // None is a choice too, for columns that are compared as a whole.
+        let details = it.details.clone().unwrap_or_else(|| json!([]));
+        let all =
+            json!({"distance": it.distance, "similarity": it.similarity, "n": it.n, "details": details});
+        chosen_by(it.method, all)
     }
 
     /// Completes options for a table by its settings, if it has some. Who gives a recipe, columns or fingerprints
@@ -456,6 +445,18 @@ impl Settings {
     }
 }
 
+/// A method, and of other choices those that count with it.
+pub(crate) fn chosen_by(method: Method, mut others: Value) -> Map<String, Value> {
+    let mut chosen = others.as_object_mut().map(std::mem::take).unwrap_or_default();
+    match method {
+        Method::Records => chosen.retain(|name, _| name == "similarity"),
+        Method::Hash => chosen.retain(|name, _| name == "distance"),
+        _ => {}
+    }
+    chosen.insert("method".into(), method.name().into());
+    chosen
+}
+
 /// Refuses what is no hash.
 /// Raises 22P02.
 pub(crate) fn refuse_hash(written: &str) -> ! {
@@ -476,38 +477,4 @@ fn refuse(table: pg_sys::Oid, what: String, hint: &str) -> ! {
     let whole = quote_literal(table_name(root(table)));
     let hint = format!("SELECT * FROM dedup_setup({whole}{hint}");
     raise_state(what, hint)
-}
-
-/// The columns of running text; if there is none, all that count.
-pub(crate) fn running<'c>(columns: &'c [String], recipes: &[Value]) -> Vec<&'c str> {
-    let all = recipes.iter().all(Value::is_number);
-    let columns = columns.iter().zip(recipes).filter(|(_, weight)| all || !weight.is_number());
-    columns.map(|(name, _)| name.as_str()).collect()
-}
-
-/// The text of columns of the table that SQL calls `t`, as one expression.
-pub(crate) fn joined(columns: &[&str]) -> String {
-    match columns {
-        [one] => cast(one),
-        several => concatenated(&several.iter().map(cast).collect::<Vec<_>>()),
-    }
-}
-
-/// What an index for similar texts is of: the text of the column, or the array of several.
-pub(crate) fn listed(texts: &[String]) -> String {
-    if let [one] = texts { one.clone() } else { format!("ARRAY[{}]", texts.join(", ")) }
-}
-
-fn cast(name: &&str) -> String {
-    format!("t.{}::pg_catalog.text", quote_identifier(*name))
-}
-
-/// What is compared of a row with these values.
-pub(crate) fn content(method: Method, values: impl Iterator<Item = Option<String>>) -> Option<String> {
-    if method == Method::Records { records::joined(values) } else { join_texts(values) }
-}
-
-/// As [`joined`], of values.
-pub(crate) fn join_texts(values: impl IntoIterator<Item = Option<String>>) -> Option<String> {
-    values.into_iter().flatten().reduce(|joined, next| joined + "\n" + &next)
 }

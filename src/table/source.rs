@@ -1,7 +1,8 @@
 //! The argument `source` of functions that read rows: a query, or the name of a table.
 
-use super::relation::{Table, concatenated};
+use super::relation::Table;
 use super::settings::Settings;
+use super::texts::concatenated;
 use crate::pg::{
     Argument, Column, ValueType, as_text, check_type, exists, quoted, raise, raise_invalid, raise_mismatch,
     raise_no_column, required,

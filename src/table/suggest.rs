@@ -4,7 +4,7 @@
 use super::generated::Generated;
 use super::options::as_jsonb;
 use super::relation::{Table, TableColumn};
-use super::settings::Settings;
+use super::settings::{Settings, chosen_by};
 use super::source::Source;
 use crate::corpus::{Database, raise_recipe};
 use crate::fingerprint::simhash_of;
@@ -103,11 +103,9 @@ pub(crate) struct Suggested {
 impl Suggested {
     /// As options of `dedup`.
     fn options(&self) -> Map<String, Value> {
-        let options = json!({
-            "method": self.method.name(), "recipe": self.recipe, "distance": self.distance, "similarity": self.similarity, "n": self.n,
-            "details": DETAILS,
-        });
-        options.as_object().cloned().unwrap_or_default()
+        let Suggested { method, recipe, distance, n, similarity, .. } = self;
+        let others = json!({"recipe": recipe, "distance": distance, "similarity": similarity, "n": n, "details": DETAILS});
+        chosen_by(*method, others)
     }
 
     /// Adds what is not written, and emits a notice of that.
@@ -153,8 +151,7 @@ pub(crate) fn distance_of_hashes(function: &str, prints: Prints, rows: u64) -> u
         prints.bits(),
         background.nearest.len(),
     );
-    let chosen = json!({"method": Method::Hash.name(), "distance": radius});
-    announce(function, chosen.as_object().unwrap_or(&Map::new()), &reason);
+    announce(function, &chosen_by(Method::Hash, json!({"distance": radius})), &reason);
     radius
 }
 

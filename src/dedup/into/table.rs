@@ -4,7 +4,7 @@ use crate::pg::{
     Argument, Column, Values, execute, object_name, query_all, query_catalogue, quote_literal, quoted, raise,
     raise_denied, raise_mismatch, raise_state, scalar,
 };
-use crate::table::{hindrance, parts};
+use crate::table::{hindrance, parts, table_name, table_named};
 use pgrx::prelude::*;
 
 pub(super) struct Table {
@@ -87,23 +87,18 @@ impl Table {
 
     /// The result of that name, which may not exist.
     pub(super) fn called(result: &str) -> Table {
-        let mut parts = parts(result);
-        let bare = parts.pop().unwrap_or_default();
-        if bare.len() > 63 || parts.len() > 1 {
+        let mut given = parts(result);
+        let bare = given.pop().unwrap_or_default();
+        if bare.len() > 63 || given.len() > 1 {
             raise(
                 PgSqlErrorCode::ERRCODE_INVALID_NAME,
                 format!("invalid name of a table: \"{result}\""),
                 "Give a name of at most 63 bytes, with or without a schema.",
             )
         }
-        let found = parts.pop().or_else(|| {
-            const WHERE: &str =
-                "SELECT n.nspname::pg_catalog.text FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n \
-                 ON n.oid OPERATOR(pg_catalog.=) c.relnamespace \
-                 WHERE c.oid OPERATOR(pg_catalog.=) pg_catalog.to_regclass($1)::pg_catalog.oid";
-            scalar(WHERE, &[Argument::of(quoted(&bare))])
-                .or_else(|| scalar("SELECT pg_catalog.current_schema()::pg_catalog.text", &[]))
-        });
+        let there = || Some(parts(&table_name(table_named(&quoted(&bare))?)).swap_remove(0));
+        let current = || scalar("SELECT pg_catalog.current_schema()::pg_catalog.text", &[]);
+        let found = given.pop().or_else(there).or_else(current);
         let Some(found) = found else {
             raise(
                 PgSqlErrorCode::ERRCODE_INVALID_SCHEMA_NAME,
