@@ -1,6 +1,7 @@
 //! `hamming_ball`: the fingerprints within a distance of one, and the
 //! operators that ask whether a fingerprint lies in it.
 
+use super::bits::is_at;
 use crate::pg::{Message, raise};
 use dedup_core::fingerprint::hamming;
 use pgrx::callconv::{BoxRet, FcInfo};
@@ -40,18 +41,11 @@ impl Ball {
 }
 
 /// Whether a type is `hamming_ball` or a domain over it: a type whose values this extension writes.
-///
-/// # Safety
-/// Inside a transaction; the type exists.
-pub(super) unsafe fn is_ball(typoid: pg_sys::Oid) -> bool {
+pub(super) fn is_ball(typoid: pg_sys::Oid) -> bool {
     let (mut output, mut varlena) = (pg_sys::InvalidOid, false);
-    let mut writes = pg_sys::FmgrInfo::default();
-    // SAFETY: the caller's promise.
-    unsafe {
-        pg_sys::getTypeOutputInfo(typoid, &mut output, &mut varlena);
-        pg_sys::fmgr_info(output, &mut writes);
-    }
-    writes.fn_addr.is_some_and(|it| it as usize == hamming_ball_out_wrapper as *const () as usize)
+    // SAFETY: a look-up in the catalogue.
+    unsafe { pg_sys::getTypeOutputInfo(typoid, &mut output, &mut varlena) };
+    is_at(output, hamming_ball_out_wrapper as *const ())
 }
 
 impl FromDatum for Ball {

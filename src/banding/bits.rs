@@ -115,12 +115,9 @@ unsafe fn read<T>(value: pg_sys::Datum, get: impl FnOnce(&Bits<'_>) -> T) -> T {
 }
 
 /// The number of parts of the values of a column of type `bit`, 1 of any other; `None` if it cannot be indexed.
-///
-/// # Safety
-/// Inside a transaction; the relation has a column of that number.
-pub(crate) unsafe fn parts_of_column(relation: pg_sys::Oid, column: i16) -> Option<usize> {
+pub(crate) fn parts_of_column(relation: pg_sys::Oid, column: i16) -> Option<usize> {
     let (mut of, mut length, mut collation) = (pg_sys::InvalidOid, -1, pg_sys::InvalidOid);
-    // SAFETY: the caller's promise.
+    // SAFETY: look-ups in the catalogue.
     unsafe {
         pg_sys::get_atttypetypmodcoll(relation, column, &mut of, &mut length, &mut collation);
         match pg_sys::getBaseTypeAndTypmod(of, &mut length) {
@@ -178,14 +175,16 @@ fn no_ball() -> ! {
 }
 
 /// Whether a function makes balls of bits.
-///
-/// # Safety
-/// Inside a transaction; the function exists.
-pub(super) unsafe fn makes_bit_balls(function: pg_sys::Oid) -> bool {
+pub(super) fn makes_bit_balls(function: pg_sys::Oid) -> bool {
+    is_at(function, bit_ball_wrapper as *const ())
+}
+
+/// Whether a function of the catalogue is this one of the library.
+pub(super) fn is_at(function: pg_sys::Oid, wrapper: *const ()) -> bool {
     let mut info = pg_sys::FmgrInfo::default();
-    // SAFETY: the caller's promise.
+    // SAFETY: a look-up in the catalogue.
     unsafe { pg_sys::fmgr_info(function, &mut info) };
-    info.fn_addr.is_some_and(|it| it as usize == bit_ball_wrapper as *const () as usize)
+    info.fn_addr.is_some_and(|it| it as usize == wrapper as usize)
 }
 
 #[pg_extern(sql = "")]

@@ -58,15 +58,9 @@ impl BallExpression {
 }
 
 /// A constant of type `bigint`.
-///
-/// # Safety
-/// Called while planning.
-unsafe fn bigint(value: i64) -> *mut pg_sys::Node {
-    // SAFETY: the caller's promise; bigint is passed by value.
-    unsafe {
-        let value = pg_sys::Datum::from(value);
-        pg_sys::makeConst(pg_sys::INT8OID, -1, pg_sys::InvalidOid, 8, value, false, true).cast()
-    }
+fn bigint(value: i64) -> *mut pg_sys::Node {
+    // SAFETY: bigint is passed by value.
+    unsafe { pg_sys::makeConst(pg_sys::INT8OID, -1, pg_sys::InvalidOid, 8, value.into(), false, true).cast() }
 }
 
 /// The value of a distance, if it is a constant; negative for NULL.
@@ -95,7 +89,6 @@ pub(super) fn constructor(sibling: pg_sys::Oid) -> Option<pg_sys::Oid> {
     function_in(schema_of(sibling), c"hamming_ball", &[pg_sys::INT8OID, pg_sys::INT4OID])
 }
 
-/// The function `_bit_ball(bit, integer)`, likewise.
 pub(super) fn bit_constructor(sibling: pg_sys::Oid) -> Option<pg_sys::Oid> {
     function_in(schema_of(sibling), c"_bit_ball", &[pg_sys::BITOID, pg_sys::INT4OID])
 }

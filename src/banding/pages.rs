@@ -26,7 +26,6 @@ pub(crate) const PAGE_HEADER: usize = std::mem::offset_of!(pg_sys::PageHeaderDat
 /// Where a page's header says how many bytes are in use.
 const PD_LOWER: usize = std::mem::offset_of!(pg_sys::PageHeaderData, pd_lower);
 pub(crate) const PAGE: usize = pg_sys::BLCKSZ as usize;
-/// Bytes of a body.
 pub(crate) const BODY: usize = PAGE - PAGE_HEADER;
 
 // Linked without the guard that pgrx puts around every call (a sigsetjmp): they run once or twice a page
@@ -207,7 +206,6 @@ impl Drop for Locked {
     }
 }
 
-/// A page under a shared lock.
 pub(crate) struct ReadGuard(Locked);
 
 impl Deref for ReadGuard {
@@ -217,7 +215,6 @@ impl Deref for ReadGuard {
     }
 }
 
-/// A page under an exclusive lock.
 pub(crate) struct WriteGuard {
     locked: Locked,
     block: u32,
@@ -350,8 +347,7 @@ impl Pages for RelationPages {
 
     fn delay_point(&self) {
         if self.delay {
-            // SAFETY: no lock is held here, as the trait promises.
-            unsafe { version::vacuum_delay_point() };
+            version::vacuum_delay_point();
         } else {
             interrupt::check();
         }

@@ -75,7 +75,6 @@ struct Within {
     radius: u32,
 }
 
-/// The distance of two fingerprints, by their parts.
 fn hamming(a: &[u64], b: &[u64]) -> u32 {
     a.iter().zip(b).map(|(a, b)| (a ^ b).count_ones()).sum()
 }
@@ -478,14 +477,10 @@ unsafe fn bury(scan: pg_sys::IndexScanDesc) {
         let relation = (*scan).indexRelation;
         let pages = RelationPages::new(relation);
         let index = open_index(relation, &pages);
-        let mut buried = 0;
-        for (scope, hit) in killed {
-            let removed = checked(relation, index.remove(&pages, scope, hit.fingerprint, hit.tid, &mut dead));
-            buried += usize::from(removed);
-            if buried == MOST_BURIED {
-                break;
-            }
-        }
+        let removed = killed.into_iter().filter(|(scope, hit)| {
+            checked(relation, index.remove(&pages, *scope, hit.fingerprint, hit.tid, &mut dead))
+        });
+        let _buried = removed.take(MOST_BURIED).count();
     }
 }
 

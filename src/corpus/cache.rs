@@ -1,11 +1,11 @@
-//! Versions of corpora and dictionaries in the extension's tables, and the caches of these and of recipes. A version never changes, so it is cached until any version is dropped.
-//! Dropping sends PostgreSQL's invalidation message for the table of versions, and every process that caches versions empties
-//! its caches when the message arrives, at the latest when its next statement begins. Until then a fingerprint costs no more
-//! than reading a flag.
+//! Versions of corpora and dictionaries in the extension's tables, and the caches of these and of recipes. A version never
+//! changes, so it is cached until any version is dropped. Dropping sends PostgreSQL's invalidation message for the table of
+//! versions, and every process that caches versions empties its caches when the message arrives, at the latest when its next
+//! statement begins. Until then a fingerprint costs no more than reading a flag.
 
 use crate::pg::{
-    Argument, Record, Row, own_function, own_table, query_all, raise_corrupted, raise_denied, schema,
-    with_snapshot,
+    Argument, Recent, Record, Row, own_function, own_table, query_all, raise_corrupted, raise_denied, recent,
+    schema, with_snapshot,
 };
 use dedup_core::features::{Corpus, Dictionary, RecipeError, Resolver, TextRecipe, missing};
 use pgrx::{FromDatum, IntoDatum, PgSubXactCallbackEvent, PgXactCallbackEvent, pg_sys};
@@ -20,14 +20,13 @@ use std::sync::{Arc, Once};
 /// Recipes cached per backend; a statement rarely uses more than two.
 const CAPACITY: usize = 8;
 
-/// A recipe with its kind and the bytes of the argument.
-type Kept = (TypeId, Box<[u8]>, Rc<dyn Any>);
+/// The kind of a recipe, and the bytes of the argument.
+type Written = (TypeId, Box<[u8]>);
 
 thread_local! {
     static CORPORA: RefCell<HashMap<String, Arc<Corpus>>> = RefCell::default();
     static DICTIONARIES: RefCell<HashMap<String, Arc<Dictionary>>> = RefCell::default();
-    /// The recipes used last, the latest first.
-    static RECIPES: RefCell<Vec<Kept>> = const { RefCell::new(Vec::new()) };
+    static RECIPES: Recent<Written, Rc<dyn Any>> = const { RefCell::new(Vec::new()) };
 }
 
 /// The tables of which this process caches rows; 0 is none.
@@ -47,19 +46,9 @@ unsafe extern "C-unwind" fn table_changed(_: pg_sys::Datum, table: pg_sys::Oid) 
 pub(super) fn cached_recipe<T: Any>(bytes: &[u8], make: impl FnOnce() -> T) -> Rc<T> {
     forget_dropped();
     let kind = TypeId::of::<T>();
-    let found = RECIPES.with_borrow_mut(|kept| {
-        let at = kept.iter().position(|(of, written, _)| *of == kind && **written == *bytes)?;
-        kept[..=at].rotate_right(1);
-        Rc::clone(&kept[0].2).downcast().ok()
-    });
-    found.unwrap_or_else(|| {
-        let recipe = Rc::new(make());
-        RECIPES.with_borrow_mut(|kept| {
-            kept.truncate(CAPACITY - 1);
-            kept.insert(0, (kind, bytes.into(), Rc::<T>::clone(&recipe)));
-        });
-        recipe
-    })
+    let is = |(of, written): &Written| *of == kind && **written == *bytes;
+    let found = recent(&RECIPES, CAPACITY, is, || ((kind, bytes.into()), Rc::new(make())));
+    found.downcast().unwrap_or_else(|_| unreachable!("a recipe of this kind"))
 }
 
 /// Finds corpora and dictionaries in the database.

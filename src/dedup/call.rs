@@ -6,7 +6,6 @@ use crate::pg::{
 use crate::table::Table;
 use pgrx::pg_sys;
 
-/// A call of `dedup` of a table, in words of SQL.
 pub(super) struct Call<'t> {
     pub(super) table: &'t Table,
     pub(super) id: String,

@@ -69,7 +69,6 @@ fn pass(output: &mut Output, row: &Values<'_>) {
     unsafe { output.pass([0, 1, 2, 3, 4].map(|at| row.get(at))) }
 }
 
-/// Refuses options that exclude each other.
 pub(super) fn check(written: &Written) {
     if written.text("references") == Some("repoint") && written.get("archive") == Some(&false.into()) {
         refuse_option(
@@ -117,7 +116,6 @@ pub(super) fn undo(table: &Table, written: &Written, archive: &str, run: i64) ->
     format!("To put them back: SELECT {}.dedup_undo({table}, {run}{});", schema(), named.unwrap_or_default())
 }
 
-/// What [`remove`] has done.
 pub(super) struct Removed {
     /// Its number, if the rows are in an archive.
     pub run: Option<i64>,

@@ -24,7 +24,6 @@ use std::f64::consts::LN_2;
 /// What is found of the rows of a source.
 pub(crate) type Found = dedup::Found<TempFile>;
 
-/// What writes an id.
 pub(super) type Write<'i> = Box<dyn FnMut(&Values<'_>, &mut Vec<u8>) + 'i>;
 
 /// What writes the ids of a source, which are kept as `of` and given back as the type `result`; `call` is how the function is called.

@@ -33,7 +33,6 @@ struct Pair {
     parent: String,
     /// That `c` has what `t` has.
     equal: String,
-    /// The types of the two.
     types: [pg_sys::Oid; 2],
 }
 
@@ -382,7 +381,6 @@ fn told(references: &[Reference], call: &Call, ids: Argument) -> Vec<String> {
     references.iter().filter_map(one).collect()
 }
 
-/// Says what a call would meet.
 pub(super) fn tell(references: &[Reference], call: &Call, ids: Argument, repoint: bool) {
     let told = told(references, call, ids);
     let what = match repoint {

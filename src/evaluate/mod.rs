@@ -8,7 +8,6 @@ use crate::table::{Source, two_ids};
 use dedup_core::evaluate::Score;
 use pgrx::prelude::*;
 
-/// One side of a comparison.
 struct Side {
     /// What it is called in the statement, and in an error.
     name: &'static str,

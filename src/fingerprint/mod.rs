@@ -32,9 +32,7 @@ fn to_bigint(fingerprint: Option<u64>) -> Option<i64> {
 
 #[pg_extern(sql = "")]
 fn simhash_text(content: Option<&str>, recipe: Option<RecipeArg<TextRecipe>>) -> Option<i64> {
-    let content = content?;
-    let recipe = text_recipe(recipe);
-    EXTRACTOR.with_borrow_mut(|extractor| to_bigint(extractor.simhash(content, &recipe)))
+    to_bigint(simhash_of(content?, &text_recipe(recipe)))
 }
 
 #[pg_extern(sql = "")]

@@ -1,6 +1,6 @@
 //! The arguments of `near_dup_guard`, completed by the settings of its table.
 
-use crate::pg::{Row, base_type, trigger::Call};
+use crate::pg::{Recent, Row, base_type, recent, trigger::Call};
 use crate::table::{
     DecisionTable, Options as Read, Settings, Table, Written, as_key, content, raise_wrong, refuse_option,
 };
@@ -95,24 +95,15 @@ impl Verify {
 /// The settings of a table, and their distance now.
 type Known = Option<(Rc<Settings>, u32)>;
 
-/// What the arguments said last, and what completed them: a statement over many rows asks for each.
-type Last = (Vec<String>, Known, Rc<Options>);
-
 impl Options {
     /// Reads the arguments of CREATE TRIGGER. What they do not say is as the settings of the table have it.
     pub(super) fn of(arguments: Vec<String>, table: pg_sys::Oid) -> Rc<Options> {
-        thread_local!(static LAST: RefCell<Option<Last>> = const { RefCell::new(None) });
+        thread_local!(static LAST: Recent<(Vec<String>, Known), Rc<Options>> = const { RefCell::new(Vec::new()) });
         let known = Settings::of(table).map(|it| (Rc::clone(&it), it.distance()));
         let identity = |known: &Known| known.as_ref().map(|(it, distance)| (Rc::as_ptr(it), *distance));
-        let last = LAST.with_borrow(|last| {
-            let (then, by, options) = last.as_ref()?;
-            (*then == arguments && identity(by) == identity(&known)).then(|| Rc::clone(options))
-        });
-        last.unwrap_or_else(|| {
-            let options = Rc::new(Options::parse(&arguments, table));
-            LAST.set(Some((arguments, known, Rc::clone(&options))));
-            options
-        })
+        let is = |(then, by): &(Vec<String>, Known)| *then == arguments && identity(by) == identity(&known);
+        let parse = || Rc::new(Options::parse(&arguments, table));
+        recent(&LAST, 1, is, || ((arguments.clone(), known.clone()), parse()))
     }
 
     fn parse(arguments: &[String], table: pg_sys::Oid) -> Options {

@@ -41,10 +41,7 @@ impl Host for QueryHost<'_> {
     }
 
     fn progress(&mut self, share: f64) {
-        if let Some(progress) = self.progress {
-            progress.share(share);
-            progress.tick();
-        }
+        self.progress.inspect(|progress| progress.share(share));
     }
 
     fn end(&mut self, counts: &str) {

@@ -58,10 +58,11 @@ impl Progress {
     /// Sets the share of the stage that is done, from 0 to 1.
     pub(crate) fn share(&self, share: f64) {
         self.stage.set(Stage { share: Some(share), ..self.stage.get() });
+        self.tick();
     }
 
     /// Checks for interrupts, and emits a notice if one is due.
-    pub(crate) fn tick(&self) {
+    fn tick(&self) {
         interrupt::check();
         if self.every.is_some_and(|every| self.said.get().elapsed() >= every) {
             self.said.set(Instant::now());

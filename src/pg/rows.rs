@@ -27,7 +27,6 @@ impl Column {
         unsafe { string(pg_sys::format_type_with_typemod(self.typoid, -1)) }
     }
 
-    /// Its type, or the one that its domain is over.
     pub(crate) fn base_type(&self) -> pg_sys::Oid {
         base_type(self.typoid)
     }

@@ -9,7 +9,6 @@ use std::time::Duration;
 
 static THREADS: GucSetting<i32> = GucSetting::<i32>::new(0);
 
-/// The most threads of a process.
 const MOST_THREADS: i32 = 64;
 
 static PROGRESS: GucSetting<i32> = GucSetting::<i32>::new(10_000);

@@ -1,6 +1,7 @@
 //! Arguments of type `text[]`, cached by their bytes: a statement over a million rows decodes a
 //! list of ten thousand words once.
 
+use super::recent::{Recent, recent};
 use dedup_core::interrupt::checked;
 use pgrx::{Array, FromDatum, pg_sys};
 use std::cell::RefCell;
@@ -14,8 +15,8 @@ pub(crate) struct Texts(Rc<Vec<String>>);
 const CAPACITY: usize = 4;
 
 thread_local! {
-    /// The lists used last, the latest first, by the bytes of the array.
-    static READ: RefCell<Vec<(Box<[u8]>, Texts)>> = const { RefCell::new(Vec::new()) };
+    /// The lists used last, by the bytes of the array.
+    static READ: Recent<Box<[u8]>, Texts> = const { RefCell::new(Vec::new()) };
 }
 
 impl Texts {
@@ -37,21 +38,12 @@ impl Texts {
             let array = || Array::<&str>::from_datum(pg_sys::Datum::from(varlena), false);
             (pgrx::varlena_to_byte_slice(varlena), array)
         };
-        let found = READ.with_borrow_mut(|kept| {
-            let at = kept.iter().position(|(read, _)| **read == *bytes)?;
-            kept[..=at].rotate_right(1);
-            Some(kept[0].1.clone())
-        });
-        found.unwrap_or_else(|| {
+        let make = || {
             let array = array();
             let elements = array.iter().flat_map(|array| array.iter()).flatten();
-            let texts = Texts(Rc::new(checked(elements).map(str::to_owned).collect()));
-            READ.with_borrow_mut(|kept| {
-                kept.truncate(CAPACITY - 1);
-                kept.insert(0, (bytes.into(), texts.clone()));
-            });
-            texts
-        })
+            (bytes.into(), Texts(Rc::new(checked(elements).map(str::to_owned).collect())))
+        };
+        recent(&READ, CAPACITY, |read| **read == *bytes, make)
     }
 }
 

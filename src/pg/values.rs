@@ -41,8 +41,14 @@ pub(crate) fn whole(value: pg_sys::Datum, typoid: pg_sys::Oid) -> i64 {
     }
 }
 
-fn is_integer(typoid: pg_sys::Oid) -> bool {
-    matches!(typoid, pg_sys::INT2OID | pg_sys::INT4OID | pg_sys::INT8OID)
+/// The bytes of an integer type.
+fn integer(typoid: pg_sys::Oid) -> Option<i16> {
+    match typoid {
+        pg_sys::INT2OID => Some(2),
+        pg_sys::INT4OID => Some(4),
+        pg_sys::INT8OID => Some(8),
+        _ => None,
+    }
 }
 
 /// Bytes of a value that is passed by value.
@@ -80,12 +86,6 @@ impl ValueType {
                 "Cast it to bigint, text, uuid or another type whose values have an order; neither rows nor arrays are ids.",
             )
         }
-        let integer = |typoid| match typoid {
-            pg_sys::INT2OID => Some(2),
-            pg_sys::INT4OID => Some(4),
-            pg_sys::INT8OID => Some(8),
-            _ => None,
-        };
         let bytes = integer(column.base_type());
         let widened = bytes.zip(integer(result)).filter(|(from, to)| from < to).map(|(from, _)| from);
         // SAFETY: any oid is answered.
@@ -100,7 +100,6 @@ impl ValueType {
         Some(ValueType { length, by_value, widened, column: column.typoid, collation, compare })
     }
 
-    /// Appends the bytes of a row's id.
     pub(crate) fn write_id(&self, row: &Values<'_>, into: &mut Vec<u8>) {
         assert_eq!(row.columns[0].typoid, self.column);
         // SAFETY: the value is of the column's type.
@@ -295,7 +294,7 @@ impl Sortable for Seen {
 impl UniqueIds {
     pub(crate) fn new(column: &Column) -> UniqueIds {
         let base = column.base_type();
-        let others = (!is_integer(base)).then(|| Hashed::new(column));
+        let others = integer(base).is_none().then(|| Hashed::new(column));
         let typoid = match &others {
             Some(Hashed { by_text: true, .. }) => pg_sys::TEXTOID,
             _ => base,
@@ -410,7 +409,6 @@ fn append(record: &[u8], words: &mut Vec<u64>) {
     }));
 }
 
-/// Raises 21000.
 fn refuse_twice(column: &Column, id: pg_sys::Datum) -> ! {
     let row = Values { columns: std::slice::from_ref(column), values: &[id], nulls: &[false] };
     raise(
@@ -437,7 +435,7 @@ impl DistinctIds {
     /// Raises 42804 if its values have no hash.
     pub(crate) fn new(of: ValueType, result: pg_sys::Oid) -> DistinctIds {
         let column = Column::new("", result, pg_sys::InvalidOid);
-        let hash = (!is_integer(column.base_type())).then(|| {
+        let hash = integer(column.base_type()).is_none().then(|| {
             let hash = type_cache(result, pg_sys::TYPECACHE_HASH_PROC).hash_proc;
             if hash == pg_sys::InvalidOid {
                 raise_mismatch(

@@ -238,11 +238,8 @@ pub(crate) fn has_new_file(relation: &pg_sys::RelationData) -> bool {
 }
 
 /// VACUUM's rest between two pages. No lock may be held.
-///
-/// # Safety
-/// Called while a VACUUM runs, outside any lock.
-pub(crate) unsafe fn vacuum_delay_point() {
-    // SAFETY: the caller's promise.
+pub(crate) fn vacuum_delay_point() {
+    // SAFETY: it may be called at any time.
     unsafe {
         #[cfg(not(any(feature = "pg18", feature = "pg19")))]
         pg_sys::vacuum_delay_point();
@@ -252,10 +249,7 @@ pub(crate) unsafe fn vacuum_delay_point() {
 }
 
 /// Whether the role owns the relation, or is a superuser.
-///
-/// # Safety
-/// Inside a transaction.
-pub(crate) unsafe fn owns_relation(relation: pg_sys::Oid, role: pg_sys::Oid) -> bool {
+pub(crate) fn owns_relation(relation: pg_sys::Oid, role: pg_sys::Oid) -> bool {
     // SAFETY: a look-up in the catalogue.
     unsafe {
         #[cfg(feature = "pg15")]
@@ -266,10 +260,7 @@ pub(crate) unsafe fn owns_relation(relation: pg_sys::Oid, role: pg_sys::Oid) -> 
 }
 
 /// Whether the role may call the function; `InvalidOid`, the number of no role, asks for PUBLIC.
-///
-/// # Safety
-/// Inside a transaction.
-pub(crate) unsafe fn may_execute(function: pg_sys::Oid, role: pg_sys::Oid) -> bool {
+pub(crate) fn may_execute(function: pg_sys::Oid, role: pg_sys::Oid) -> bool {
     let right = pg_sys::ACL_EXECUTE as pg_sys::AclMode;
     // SAFETY: a look-up in the catalogue.
     unsafe {

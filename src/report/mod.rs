@@ -176,7 +176,6 @@ impl Report {
         (method == Method::Records || distance.is_some()).then_some(method)
     }
 
-    /// The kinds of details that counted.
     fn kinds(&self) -> Vec<String> {
         if self.method().is_none_or(|method| matches!(method, Method::Records | Method::Hash)) {
             return Vec::new();

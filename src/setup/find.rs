@@ -84,7 +84,6 @@ fn iso<R>(work: impl FnOnce() -> R) -> R {
     with_settings(&[("datestyle", "ISO")], work)
 }
 
-/// How rows are found.
 enum By {
     /// Fingerprints within a distance.
     Distance(i32),
@@ -98,7 +97,6 @@ enum By {
     Order,
 }
 
-/// A row that may be near.
 struct Candidate {
     /// As its type writes it.
     id: Option<Vec<u8>>,

@@ -288,7 +288,6 @@ pub(super) fn remember(asked: &mut Written, before: Map<String, Value>) {
     }
 }
 
-/// How many rows a table has.
 pub(super) fn table_rows(table: &Table) -> u64 {
     let sql = format!("SELECT pg_catalog.count(*)::pg_catalog.text FROM {}", table.name);
     scalar(&sql, &[]).and_then(|count| count.parse().ok()).unwrap_or(0)

@@ -12,7 +12,6 @@ use dedup_core::dedup::Decisions;
 use pgrx::pg_sys;
 use std::collections::HashMap;
 
-/// Such a table.
 pub(crate) struct DecisionTable(Table);
 
 const COLUMNS: [&str; 3] = ["a", "b", "same"];
@@ -61,7 +60,6 @@ impl DecisionTable {
         found
     }
 
-    /// Its name, as SQL writes it.
     pub(crate) fn name(&self) -> &str {
         &self.0.name
     }

@@ -94,10 +94,7 @@ unsafe fn columns_in(table: &PgRelation, of: *mut pg_sys::Node) -> Option<Vec<St
 }
 
 /// Whether something of the catalogue `class` is the extension's.
-///
-/// # Safety
-/// Inside a transaction.
-unsafe fn is_of_extension(class: pg_sys::Oid, object: pg_sys::Oid) -> bool {
+fn is_of_extension(class: pg_sys::Oid, object: pg_sys::Oid) -> bool {
     // SAFETY: look-ups in the catalogue.
     unsafe {
         let extension = pg_sys::getExtensionOfObject(class, object);
@@ -106,15 +103,10 @@ unsafe fn is_of_extension(class: pg_sys::Oid, object: pg_sys::Oid) -> bool {
 }
 
 /// Whether a function is the extension's of this name.
-///
-/// # Safety
-/// Inside a transaction.
-unsafe fn is_ours(function: pg_sys::Oid, called: &str) -> bool {
-    // SAFETY: look-ups in the catalogue; a name, if there is one, ends.
-    unsafe {
-        is_of_extension(pg_sys::ProcedureRelationId, function)
-            && string(pg_sys::get_func_name(function)) == called
-    }
+fn is_ours(function: pg_sys::Oid, called: &str) -> bool {
+    // SAFETY: a look-up in the catalogue; a name, if there is one, ends.
+    let name = || unsafe { string(pg_sys::get_func_name(function)) };
+    is_of_extension(pg_sys::ProcedureRelationId, function) && name() == called
 }
 
 /// The value of a constant of type jsonb.

@@ -96,7 +96,6 @@ impl Options {
     }
 }
 
-/// JSON as PostgreSQL writes it, as a literal of SQL.
 pub(crate) fn literal(json: &Value) -> String {
     quote_literal(as_jsonb(json))
 }

@@ -48,7 +48,6 @@ impl Deref for TableColumn {
     }
 }
 
-/// How settings are made.
 const SETUP: &str = "Settings are of a table of your own: SELECT * FROM dedup_setup('ticket').";
 
 impl Table {

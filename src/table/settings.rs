@@ -439,7 +439,6 @@ impl Settings {
         FieldsRecipe::resolved(&recipe, &Database).unwrap_or_else(|error| raise_recipe(error)).0
     }
 
-    /// The table's name with its schema, quoted.
     pub(crate) fn table_name(&self) -> String {
         table_name(self.table)
     }

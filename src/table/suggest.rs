@@ -101,7 +101,6 @@ pub(crate) struct Suggested {
 }
 
 impl Suggested {
-    /// As options of `dedup`.
     fn options(&self) -> Map<String, Value> {
         let Suggested { method, recipe, distance, n, similarity, .. } = self;
         let others = json!({"recipe": recipe, "distance": distance, "similarity": similarity, "n": n, "details": DETAILS});
@@ -124,7 +123,6 @@ impl Suggested {
     }
 }
 
-/// Emits a notice of what was chosen.
 pub(crate) fn announce(function: &str, chosen: &Map<String, Value>, reason: &str) {
     if chosen.is_empty() {
         return;

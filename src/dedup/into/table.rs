@@ -35,16 +35,13 @@ pub(super) struct State<'a> {
     pub options: String,
 }
 
-/// What is saved with a result.
 pub(super) struct Saved {
     pub source: String,
     pub options: String,
     /// Those of them that somebody asked for.
     pub asked: serde_json::Map<String, serde_json::Value>,
     pub path: String,
-    /// How many rows have ever arrived.
     pub arrivals: i64,
-    /// How many rows the last call left.
     pub rows: i64,
     /// How the source is followed, if it is.
     pub follow: Option<String>,
@@ -52,7 +49,6 @@ pub(super) struct Saved {
     pub statistics: Option<String>,
     /// What told what was decided.
     pub decisions: Option<String>,
-    /// The type of its ids.
     pub ids: pg_sys::Oid,
 }
 
@@ -62,7 +58,6 @@ const REBUILD: &str =
 struct Relation {
     kind: String,
     owner: String,
-    /// Whether the caller owns it.
     own: bool,
     columns: String,
     id_type: Option<pg_sys::Oid>,

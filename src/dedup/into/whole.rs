@@ -10,7 +10,6 @@ use dedup_core::interrupt::{checked, sort_unstable_by};
 use dedup_core::memory::{OrRaise, Room, collect, filled};
 use pgrx::PgMemoryContexts;
 
-/// Rows that are looked up by one statement.
 const TOGETHER: usize = 50_000;
 
 /// Runs `dedup` over the source; options that are chosen by the texts are those of the result from now on.

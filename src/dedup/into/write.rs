@@ -7,7 +7,6 @@ use dedup_core::dedup::{Comparable, Finding, Rows, Stage};
 use dedup_core::groups::Named;
 use pgrx::PgMemoryContexts;
 
-/// Rows that are written by one statement.
 const TOGETHER: usize = 50_000;
 
 /// What a call has found: groups of rows, those from `from` on to be written.

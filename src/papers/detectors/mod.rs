@@ -6,10 +6,9 @@ mod sentences;
 mod sets;
 mod words;
 
-use crate::pg::{Texts, raise_invalid, raise_null};
+use crate::pg::{Recent, Texts, raise_invalid, raise_null, recent};
 use dedup_core::interrupt::check;
 use pgrx::prelude::*;
-use std::cell::RefCell;
 use std::fmt::Display;
 use std::ops::RangeBounds;
 use std::rc::Rc;
@@ -69,21 +68,15 @@ impl IntoDatum for Element {
 }
 
 /// What was last made of a list of words, and of which: a statement over many rows has one list.
-type LastUsed<K, T> = RefCell<Option<(Option<Texts>, K, Rc<T>)>>;
+type LastUsed<K, T> = Recent<(Option<Texts>, K), Rc<T>>;
 
 /// The `T` made of `texts` and `key`, kept from the call before if those are the same.
-fn last_of<K: PartialEq, T>(
+fn last_of<K: PartialEq + Clone, T>(
     last: &'static LocalKey<LastUsed<K, T>>,
     texts: Option<Texts>,
     key: K,
     make: impl FnOnce(Option<&Texts>) -> T,
 ) -> Rc<T> {
-    let same = |kept: &(Option<Texts>, K, Rc<T>)| kept.0 == texts && kept.1 == key;
-    let found =
-        last.with_borrow(|kept| kept.as_ref().filter(|kept| same(kept)).map(|kept| Rc::clone(&kept.2)));
-    found.unwrap_or_else(|| {
-        let made = Rc::new(make(texts.as_ref()));
-        last.set(Some((texts, key, Rc::clone(&made))));
-        made
-    })
+    let is = |kept: &(Option<Texts>, K)| kept.0 == texts && kept.1 == key;
+    recent(last, 1, is, || ((texts.clone(), key.clone()), Rc::new(make(texts.as_ref()))))
 }

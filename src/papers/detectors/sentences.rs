@@ -13,7 +13,7 @@ use std::rc::Rc;
 type Stop = sentence::StopWords;
 
 fn stop(words: Option<Texts>) -> Rc<Stop> {
-    thread_local!(static LAST: LastUsed<(), Stop> = const { RefCell::new(None) });
+    thread_local!(static LAST: LastUsed<(), Stop> = const { RefCell::new(Vec::new()) });
     last_of(&LAST, words, (), |words| match words {
         Some(words) => checked(words.iter()).map(normalize).collect(),
         None => stop_words().map(str::to_owned).collect(),

@@ -17,7 +17,7 @@ use std::ops::Bound;
 use std::rc::Rc;
 
 fn lexicon(words: Texts) -> Rc<Lexicon> {
-    thread_local!(static LAST: LastUsed<(), Lexicon> = const { RefCell::new(None) });
+    thread_local!(static LAST: LastUsed<(), Lexicon> = const { RefCell::new(Vec::new()) });
     last_of(&LAST, Some(words), (), |words| Lexicon::new(words.into_iter().flat_map(Texts::iter)))
 }
 
@@ -85,7 +85,7 @@ fn spotsigs(
     chain: Option<i32>,
 ) -> Option<Vec<Element>> {
     type Key = (Option<Texts>, usize, usize);
-    thread_local!(static LAST: LastUsed<Key, Spots> = const { RefCell::new(None) });
+    thread_local!(static LAST: LastUsed<Key, Spots> = const { RefCell::new(Vec::new()) });
     let (distance, chain) = (within("distance", distance?, 1, 64), within("chain", chain?, 1, 64));
     let content = content?;
     let spots = last_of(&LAST, antecedents, (stop.clone(), distance, chain), |antecedents| {
