@@ -2,32 +2,26 @@
 //! operators that ask whether a fingerprint lies in it.
 
 use super::bits::is_at;
-use crate::pg::{Message, raise};
+use crate::pg::{Message, raise_representation};
 use dedup_core::fingerprint::hamming;
 use pgrx::callconv::{BoxRet, FcInfo};
 use pgrx::datum::{Datum, Internal};
 use pgrx::prelude::*;
 
-/// The fingerprints within `radius` of `center`. On disk: 16 bytes, aligned to
-/// 8: the center, the radius, four zero bytes.
+/// The fingerprints within `radius` of `center`, as it is stored: 16 bytes, aligned to 8.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(C)]
 pub(crate) struct Ball {
     pub(crate) center: u64,
     /// The largest distance, 0 to 64; -1 for a ball that holds nothing.
     pub(crate) radius: i32,
-}
-
-#[repr(C)]
-struct Stored {
-    center: u64,
-    radius: i32,
     zero: u32,
 }
 
 impl Ball {
     /// The ball around `center` of a radius that may be out of range.
     pub(crate) fn new(center: u64, radius: i32) -> Ball {
-        Ball { center, radius: radius.clamp(-1, 64) }
+        Ball { center, radius: radius.clamp(-1, 64), zero: 0 }
     }
 
     /// The radius, unless nothing is within it.
@@ -51,8 +45,7 @@ pub(super) fn is_ball(typoid: pg_sys::Oid) -> bool {
 impl FromDatum for Ball {
     unsafe fn from_polymorphic_datum(datum: pg_sys::Datum, is_null: bool, _: pg_sys::Oid) -> Option<Ball> {
         // SAFETY: the caller's promise: a value of type `hamming_ball`.
-        let stored = unsafe { datum.cast_mut_ptr::<Stored>().as_ref().filter(|_| !is_null)? };
-        Some(Ball { center: stored.center, radius: stored.radius })
+        unsafe { datum.cast_mut_ptr::<Ball>().as_ref().filter(|_| !is_null).copied() }
     }
 }
 
@@ -60,8 +53,8 @@ impl IntoDatum for Ball {
     fn into_datum(self) -> Option<pg_sys::Datum> {
         // SAFETY: the memory is as large as what is written to it.
         unsafe {
-            let stored = pg_sys::palloc(size_of::<Stored>()).cast::<Stored>();
-            stored.write(Stored { center: self.center, radius: self.radius, zero: 0 });
+            let stored = pg_sys::palloc(size_of::<Ball>()).cast::<Ball>();
+            stored.write(self);
             Some(pg_sys::Datum::from(stored))
         }
     }
@@ -101,8 +94,7 @@ fn hamming_ball_in(text: &core::ffi::CStr) -> Ball {
     });
     match numbers {
         Some((center, distance)) => hamming_ball(center, distance),
-        None => raise(
-            PgSqlErrorCode::ERRCODE_INVALID_TEXT_REPRESENTATION,
+        None => raise_representation(
             format!("invalid input syntax for type hamming_ball: \"{written}\""),
             "Write (center,radius), for example (-7970365395035577973,8).",
         ),

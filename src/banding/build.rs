@@ -23,13 +23,9 @@ const PHASE_LOGGING: i64 = 4;
 
 #[pg_guard]
 pub(super) unsafe extern "C-unwind" fn ambuildphasename(phase: i64) -> *mut c_char {
-    let name: Option<&'static CStr> = match phase {
-        1 => Some(c"initializing"),
-        PHASE_SCANNING => Some(c"scanning table"),
-        PHASE_WRITING => Some(c"sorting and writing blocks"),
-        PHASE_LOGGING => Some(c"writing WAL"),
-        _ => None,
-    };
+    const NAMES: [&CStr; 4] =
+        [c"initializing", c"scanning table", c"sorting and writing blocks", c"writing WAL"];
+    let name = usize::try_from(phase - 1).ok().and_then(|at| NAMES.get(at));
     name.map_or(std::ptr::null_mut(), |name| name.as_ptr().cast_mut())
 }
 

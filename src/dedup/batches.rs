@@ -3,7 +3,8 @@
 use super::clean::{Removed, arrays, check, goes, locked, remove, undo};
 use super::{call::Call, fill};
 use crate::pg::{
-    Argument, Json, as_text, for_each, notice, quote_identifier, raise, raise_state, required, with_settings,
+    Argument, Json, as_text, commas, for_each, notice, quote_identifier, raise, raise_state, required,
+    with_settings,
 };
 use crate::table::{DecisionTable, Settings, Table, Written, read_options};
 use dedup_core::dedup::BATCHES;
@@ -152,14 +153,13 @@ fn found(table: pg_sys::Oid, written: &Written) -> Option<Found> {
 /// The rows of a batch in whose groups nothing has changed.
 fn still(call: &Call, decisions: &Option<DecisionTable>, (begin, end): (usize, usize)) -> String {
     let part = |at: usize| format!("pg_catalog.unnest((${at})[{}:{end}])", begin + 1);
-    let parts: Vec<String> = (1..=6).map(part).collect();
+    let parts = commas((1..=6).map(part));
     format!(
-        "WITH d AS MATERIALIZED (SELECT * FROM ROWS FROM ({}) WITH ORDINALITY AS d(id, keeper, stage, distance, similarity, mark, n)), \
+        "WITH d AS MATERIALIZED (SELECT * FROM ROWS FROM ({parts}) WITH ORDINALITY AS d(id, keeper, stage, distance, similarity, mark, n)), \
          m AS NOT MATERIALIZED ({}), now AS (SELECT d.n, {MARK} AS mark FROM d {}), \
          s AS (SELECT d.*, pg_catalog.bool_and((now.mark OPERATOR(pg_catalog.=) d.mark) IS TRUE) OVER (PARTITION BY d.keeper) AS same \
              FROM d LEFT JOIN now ON now.n OPERATOR(pg_catalog.=) d.n) \
          SELECT {} FROM s WHERE s.same",
-        parts.join(", "),
         marks(call, decisions),
         marked(call, "d"),
         listed("s", "s.n")
@@ -169,7 +169,7 @@ fn still(call: &Call, decisions: &Option<DecisionTable>, (begin, end): (usize, u
 /// Arrays of what `dedup` says.
 fn listed(of: &str, order: &str) -> String {
     let one = |name: &&str| format!("pg_catalog.array_agg({of}.{name} ORDER BY {order})");
-    ["id", "keeper", "stage", "distance", "similarity"].iter().map(one).collect::<Vec<_>>().join(", ")
+    commas(["id", "keeper", "stage", "distance", "similarity"].iter().map(one))
 }
 
 /// What a row and the kept one were judged by.
@@ -186,7 +186,7 @@ fn marks(call: &Call, decisions: &Option<DecisionTable>) -> String {
     let Call { table, id, base, equals, .. } = call;
     let columns = fill::judged(table);
     let text = |name: &String| as_text(&format!("t.{}", quote_identifier(name)), table.column(name).typoid);
-    let texts: Vec<String> = columns.iter().map(text).collect();
+    let texts = commas(columns.iter().map(text));
     let typoid = table.column(table.id(None)).typoid;
     let (decided, join) = decisions.as_ref().map_or((String::new(), String::new()), |decisions| {
         let side = |one: &str, other: &str| {
@@ -202,8 +202,7 @@ fn marks(call: &Call, decisions: &Option<DecisionTable>) -> String {
         (", p.pairs".to_owned(), join)
     });
     format!(
-        "SELECT t.{id}::{base} AS id, pg_catalog.jsonb_build_array({}{decided})::pg_catalog.text AS what FROM {} AS t{join}",
-        texts.join(", "),
+        "SELECT t.{id}::{base} AS id, pg_catalog.jsonb_build_array({texts}{decided})::pg_catalog.text AS what FROM {} AS t{join}",
         table.name
     )
 }

@@ -6,8 +6,8 @@ use super::call::Call;
 use super::fill::{self, Fill};
 use super::references::{Reference, references, refuse, repoint, tell};
 use crate::pg::{
-    Argument, Json, Output, Values, execute, for_each, hold_schemas, notice, quote_literal, raise, required,
-    schema,
+    Argument, Json, Output, Values, execute, for_each, hold_schemas, notice, quote_literal,
+    raise_cardinality, required, schema,
 };
 use crate::table::{Settings, Table, Written, read_options, refuse_option};
 use dedup_core::dedup::CLEAN;
@@ -162,8 +162,7 @@ pub(super) fn remove(
     for_each(&sql, gone, |row| {
         // Some types, such as citext, write ids unlike that are equal.
         if row.bigint(5) == last {
-            raise(
-                PgSqlErrorCode::ERRCODE_CARDINALITY_VIOLATION,
+            raise_cardinality(
                 format!("two rows of {} have the id {}", table.name, row.written(0).unwrap_or_default()),
                 "dedup_setup(…, '{\"id\": \"…\"}') names a column that tells rows apart.",
             )

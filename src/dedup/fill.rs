@@ -1,15 +1,17 @@
 //! What kept rows take from those that go, by column; and what they were before, when those come back.
 
-use super::archive::{Archive, FILLED, GONE, KEEPER, check_assigned, is_own, listed, removed};
+use super::archive::{
+    Archive, FILLED, GONE, KEEPER, check_assigned, is_own, listed, listed_columns, removed,
+};
 use super::call::Call;
 use super::references::{EXACT, sets};
 use crate::pg::{
-    Argument, Values, as_text, base_type, base_type_name, check_type, execute, for_each, notice, query_all,
-    query_catalogue, quote_identifier, quote_literal, raise, raise_mismatch, raise_state, type_cache, user,
-    with_settings,
+    Argument, Values, as_text, base_type, base_type_name, check_type, commas, execute, for_each, notice,
+    query_all, query_catalogue, quote_identifier, quote_literal, raise_generated, raise_mismatch,
+    raise_state, type_cache, user, with_settings,
 };
 use crate::table::{Settings, Table, TableColumn, Written, refuse_option};
-use pgrx::{PgSqlErrorCode, pg_sys};
+use pgrx::pg_sys;
 
 /// A column, and which value of a group it gets.
 pub(super) struct Fill {
@@ -37,8 +39,7 @@ pub(super) fn read(written: &Written, table: &Table) -> Vec<Fill> {
         let what = |what: &str| format!("column \"{name}\" of table {} {what}", table.name);
         let (is_always, collate) = written_as(table, name);
         if column.is_generated || is_always {
-            raise(
-                PgSqlErrorCode::ERRCODE_GENERATED_ALWAYS,
+            raise_generated(
                 what("is generated"),
                 "PostgreSQL alone writes it: fill the columns that it is made of.",
             )
@@ -125,9 +126,8 @@ fn order(table: &Table) -> String {
         (Some("longest"), _) => {
             let text =
                 |name: &&str| as_text(&format!("a.{}", quote_identifier(*name)), table.column(name).typoid);
-            let texts: Vec<String> =
-                settings.iter().flat_map(|it| it.texts().iter().map(text).collect::<Vec<_>>()).collect();
-            format!("pg_catalog.octet_length(pg_catalog.concat_ws(E'\\n', {})) DESC, d.n", texts.join(", "))
+            let texts = settings.iter().flat_map(|it| it.texts().iter().map(text).collect::<Vec<_>>());
+            format!("pg_catalog.octet_length(pg_catalog.concat_ws(E'\\n', {})) DESC, d.n", commas(texts))
         }
         (_, Some(column)) => {
             let descending = keep.as_ref().and_then(|it| it.get("order")).is_some_and(|it| it == "desc");
@@ -179,8 +179,7 @@ fn values(fill: &[Fill], call: &Call, (gone, which): (&str, &str)) -> String {
         format!(" LEFT JOIN ({sql}) AS x{at} ON x{at}.keeper {equals} k.keeper")
     };
     let row = |value: &dyn Fn(usize) -> String| {
-        let all: Vec<String> = (0..fill.len()).map(value).collect();
-        format!("ROW({})::pg_catalog.record", all.join(", "))
+        format!("ROW({})::pg_catalog.record", commas((0..fill.len()).map(value)))
     };
     let new = |at: usize| {
         format!(
@@ -221,21 +220,19 @@ pub(super) fn count(fill: &[Fill], call: &Call, gone: &[Argument]) -> i64 {
 pub(super) fn fill(fill: &[Fill], call: &Call, archive: &Archive, run: i64, gone: &[Argument]) -> i64 {
     let (Call { table, id, base, equals, .. }, name) = (call, &archive.table.name);
     let of = &table.name;
-    let columns: Vec<String> = table.columns.iter().map(|it| quote_identifier(&it.name)).collect();
+    let [columns, before] = ["", "t."].map(|of| listed_columns(table, of));
     let set = |(at, it): (usize, &Fill)| format!("{} = n.v{at}", quote_identifier(&it.name));
     // A trigger has the last word on what a row gets. What it was is what the statement began with.
     let sql = format!(
         "WITH {}, done AS (UPDATE {of} AS t SET {} FROM n WHERE t.{id}::{base} {equals} n.keeper \
              RETURNING t.{id}::{base} AS keeper), \
-         was AS (INSERT INTO {name} ({}, dedup_run, {KEEPER}, dedup_stage, dedup_by, dedup_at, dedup_table) \
-             SELECT {}, {run}, t.{id}::{base}, '{FILLED}', current_user, pg_catalog.now(), {} FROM {of} AS t \
+         was AS (INSERT INTO {name} ({columns}, dedup_run, {KEEPER}, dedup_stage, dedup_by, dedup_at, dedup_table) \
+             SELECT {before}, {run}, t.{id}::{base}, '{FILLED}', current_user, pg_catalog.now(), {} FROM {of} AS t \
              JOIN done AS d ON t.{id}::{base} {equals} d.keeper RETURNING 1) \
          SELECT (SELECT pg_catalog.count(*) FROM n), (SELECT pg_catalog.count(*) FROM was)",
         values(fill, call, (name, &removed("a", run))),
-        fill.iter().enumerate().map(set).collect::<Vec<_>>().join(", "),
-        columns.join(", "),
-        columns.iter().map(|it| format!("t.{it}")).collect::<Vec<_>>().join(", "),
-        quote_literal(&table.name)
+        commas(fill.iter().enumerate().map(set)),
+        quote_literal(of)
     );
     let mut rows = [0; 2];
     for_each(&sql, gone, |row| rows = [0, 1].map(|at| row.bigint(at).unwrap_or(0)));
@@ -269,7 +266,7 @@ fn told<'c>(alias: &str, columns: impl Iterator<Item = (&'c str, pg_sys::Oid)>) 
             as_text(&format!("{alias}.{}", quote_identifier(name)), typoid)
         )
     };
-    format!("pg_catalog.jsonb_build_object({})", columns.map(pair).collect::<Vec<_>>().join(", "))
+    format!("pg_catalog.jsonb_build_object({})", commas(columns.map(pair)))
 }
 
 /// Gives kept rows back what they were, of those `which` (a condition on `a`) that no row of the run is missing of. What was
@@ -277,6 +274,7 @@ fn told<'c>(alias: &str, columns: impl Iterator<Item = (&'c str, pg_sys::Oid)>) 
 /// Raises 55000 if one is not written.
 pub(super) fn back(call: &Call, archive: &Archive, which: &str) {
     let (Call { table, id, base, equals, .. }, name) = (call, &archive.table.name);
+    let of = &table.name;
     let keys = format!(
         "SELECT DISTINCT o.key FROM {name} AS a CROSS JOIN LATERAL pg_catalog.jsonb_object_keys(a.dedup_children) AS o(key) \
          WHERE {which} ORDER BY 1"
@@ -287,13 +285,12 @@ pub(super) fn back(call: &Call, archive: &Archive, which: &str) {
     }
     // Nobody changes them meanwhile.
     let lock = format!(
-        "SELECT FROM {} AS t WHERE t.{id}::{base} {equals} ANY (SELECT a.{id}::{base} FROM {name} AS a WHERE {which}) FOR UPDATE",
-        table.name
+        "SELECT FROM {of} AS t WHERE t.{id}::{base} {equals} ANY (SELECT a.{id}::{base} FROM {name} AS a WHERE {which}) FOR UPDATE"
     );
     for_each(&lock, &[], |_| ());
     let tell = |what: String| {
         let stays = format!("What they were stays in {name}, where the stage is undone.");
-        notice(format!("kept rows of {} {what}", table.name), "", stays)
+        notice(format!("kept rows of {of} {what}"), "", stays)
     };
     let known = |columns: &[TableColumn], key: &String| {
         columns.iter().find(|it| it.name == *key && !it.is_generated && !is_own(key)).map(|it| it.typoid)
@@ -312,8 +309,7 @@ pub(super) fn back(call: &Call, archive: &Archive, which: &str) {
         });
         let changed = format!(
             "SELECT a.{id} FROM {name} AS a WHERE {which} \
-               AND NOT EXISTS (SELECT FROM {} AS t WHERE t.{id}::{base} {equals} a.{id}::{base} AND {as_it_was}) ORDER BY 1",
-            table.name
+               AND NOT EXISTS (SELECT FROM {of} AS t WHERE t.{id}::{base} {equals} a.{id}::{base} AND {as_it_was}) ORDER BY 1"
         );
         if let Some(changed) = alike(|| listed(&changed)) {
             tell(format!("stay as they are, for \"{key}\" was changed since: {changed}"));
@@ -322,25 +318,21 @@ pub(super) fn back(call: &Call, archive: &Archive, which: &str) {
     }
     let is_it = format!("t.{id}::{base} {equals} a.{id}::{base}");
     let leave = |but: &str| {
-        let rows =
-            format!("{which} AND NOT EXISTS (SELECT FROM {} AS t WHERE {is_it} AND {but})", table.name);
+        let rows = format!("{which} AND NOT EXISTS (SELECT FROM {of} AS t WHERE {is_it} AND {but})");
         alike(|| {
             let left = listed(&format!("SELECT a.{id} FROM {name} AS a WHERE {rows} ORDER BY 1"));
             (left, execute(&format!("UPDATE {name} AS a SET dedup_stage = 'undone' WHERE {rows}"), &[]))
         })
     };
     leave(&same.join(" AND "));
-    let update = format!(
-        "UPDATE {} AS t SET {} FROM {name} AS a WHERE {which} AND {is_it}",
-        table.name,
-        set.join(", ")
-    );
-    let done = if set.is_empty() { 0 } else { execute(&update, &[]) };
-    let of = |alias: &str, at: usize| told(alias, types.iter().map(|(key, types)| (*key, types[at])));
-    let (altered, left) = leave(&format!("{} OPERATOR(pg_catalog.=) {}", of("t", 0), of("a", 1)));
+    let is_none = set.is_empty();
+    let update = format!("UPDATE {of} AS t SET {} FROM {name} AS a WHERE {which} AND {is_it}", commas(set));
+    let done = if is_none { 0 } else { execute(&update, &[]) };
+    let told_of = |alias: &str, at: usize| told(alias, types.iter().map(|(key, types)| (*key, types[at])));
+    let (altered, left) = leave(&format!("{} OPERATOR(pg_catalog.=) {}", told_of("t", 0), told_of("a", 1)));
     if execute(&format!("DELETE FROM {name} AS a WHERE {which}"), &[]) + left != done {
         raise_state(
-            format!("kept rows of {} are not given back what they were", table.name),
+            format!("kept rows of {of} are not given back what they were"),
             "A trigger or row-level security keeps them as they are.",
         )
     }

@@ -3,7 +3,7 @@
 use super::archive::{Archive, check_assigned, removed};
 use super::call::Call;
 use crate::pg::{
-    Argument, Values, as_text, base_type_name, check_type, equality, execute, exists, hold_schemas,
+    Argument, Values, as_text, base_type_name, check_type, commas, equality, execute, exists, hold_schemas,
     inheritors, lock_columns, notice, query_all, query_catalogue, quote_identifier, quote_literal,
     raise_denied, raise_state, raise_with_detail, scalar, schema, user, with_latest_snapshot, with_settings,
 };
@@ -117,6 +117,11 @@ impl Reference {
         self.columns.iter().map(|pair| pair.equal.as_str()).collect::<Vec<_>>().join(" AND ")
     }
 
+    /// The rows `c` that point at rows `t`.
+    fn both(&self) -> String {
+        format!("{} AS c JOIN {} AS t ON {}", self.from, self.parent, self.matches())
+    }
+
     /// How many rows point at those that go, without going themselves.
     /// Raises 42501 if the caller does not see all of them.
     fn count(&self, call: &Call, ids: Argument) -> u64 {
@@ -135,11 +140,9 @@ impl Reference {
             false => String::new(),
         };
         let sql = format!(
-            "SELECT pg_catalog.count(*)::pg_catalog.text FROM {} AS c JOIN {} AS t ON {} \
+            "SELECT pg_catalog.count(*)::pg_catalog.text FROM {} \
              JOIN pg_catalog.unnest($1) AS d(id) ON t.{id}::{base} {equals} d.id {others}",
-            self.from,
-            self.parent,
-            self.matches()
+            self.both()
         );
         with_latest_snapshot(|| scalar(&sql, &[ids])).and_then(|count| count.parse().ok()).unwrap_or(0)
     }
@@ -160,7 +163,8 @@ impl Reference {
     /// Points rows at the kept ones, and takes those away that would break a unique key by it. Returns the query for what each
     /// of them was, which does it.
     fn repointed(&self, call: &Call, archive: &Archive, run: i64) -> String {
-        let (Call { id, base, equals, .. }, name) = (call, &self.child.name);
+        let (Call { id, base, equals, .. }, name, kept) = (call, &self.child.name, &archive.table.name);
+        let Reference { from, parent: to, .. } = self;
         hold_schemas(self.child.oid);
         self.check_rights(&archive.table);
         if self.child.key.is_empty() {
@@ -177,13 +181,11 @@ impl Reference {
                 check_type(column.typoid, Some(user()));
                 as_text(&format!("c.{}", quote_identifier(name)), column.typoid)
             };
-            let texts: Vec<String> = columns.iter().map(text).collect();
-            let names: Vec<String> = columns.iter().map(quote_literal).collect();
+            let (texts, names) =
+                (commas(columns.iter().map(text)), commas(columns.iter().map(quote_literal)));
             format!(
                 "pg_catalog.jsonb_build_object('child', {this}::pg_catalog.text, 'constraint', {object}::pg_catalog.text, \
-                 'removed', {removed}, 'row', pg_catalog.jsonb_object(ARRAY[{}]::pg_catalog.text[], ARRAY[{}]::pg_catalog.text[]))",
-                names.join(", "),
-                texts.join(", ")
+                 'removed', {removed}, 'row', pg_catalog.jsonb_object(ARRAY[{names}]::pg_catalog.text[], ARRAY[{texts}]::pg_catalog.text[]))"
             )
         };
         let is_fk = |name: &str| self.columns.iter().any(|pair| pair.child == quote_identifier(name));
@@ -193,37 +195,26 @@ impl Reference {
         let brief: Vec<&str> = whole.iter().copied().filter(is_brief).collect();
         let others = match self.is_self {
             true => format!(
-                "AND NOT EXISTS (SELECT FROM {} AS b WHERE {} AND b.{id}::{base} {equals} c.{id}::{base})",
-                archive.table.name,
+                "AND NOT EXISTS (SELECT FROM {kept} AS b WHERE {} AND b.{id}::{base} {equals} c.{id}::{base})",
                 removed("b", run)
             ),
             false => String::new(),
         };
         let found = format!(
-            "SELECT c.tableoid AS part, c.ctid AS row, a.ctid AS place, {} AS item FROM {} AS c JOIN {} AS t ON {} \
-             JOIN {} AS a ON {} AND t.{id}::{base} {equals} a.{id}::{base} {others}",
+            "SELECT c.tableoid AS part, c.ctid AS row, a.ctid AS place, {} AS item FROM {} \
+             JOIN {kept} AS a ON {} AND t.{id}::{base} {equals} a.{id}::{base} {others}",
             item(false, &brief),
-            self.from,
-            self.parent,
-            self.matches(),
-            archive.table.name,
+            self.both(),
             removed("a", run)
         );
         let here = "c.tableoid OPERATOR(pg_catalog.=) $1 AND c.ctid OPERATOR(pg_catalog.=) $2";
-        let pairs = self.columns.iter().map(|Pair { child, parent, .. }| (child, parent));
+        let pairs = self.columns.iter();
+        let set = commas(pairs.clone().map(|Pair { child, parent, .. }| format!("{child} = k.{parent}")));
+        // Where the key does not reach the kept row it points as it did, and the call is refused.
+        let reached: String = pairs.map(|it| format!(" AND k.{} IS NOT NULL", it.parent)).collect();
         let point = format!(
-            "UPDATE {} AS c SET {} FROM {} AS k JOIN {} AS a ON k.{id}::{base} {equals} a.dedup_keeper::{base} \
-             WHERE {here} AND a.ctid OPERATOR(pg_catalog.=) $3{}",
-            self.from,
-            pairs
-                .clone()
-                .map(|(child, parent)| format!("{child} = k.{parent}"))
-                .collect::<Vec<_>>()
-                .join(", "),
-            self.parent,
-            archive.table.name,
-            // Where the key does not reach the kept row it points as it did, and the call is refused.
-            pairs.map(|(_, parent)| format!(" AND k.{parent} IS NOT NULL")).collect::<String>()
+            "UPDATE {from} AS c SET {set} FROM {to} AS k JOIN {kept} AS a ON k.{id}::{base} {equals} a.dedup_keeper::{base} \
+             WHERE {here} AND a.ctid OPERATOR(pg_catalog.=) $3{reached}"
         );
         // What points at a row that PostgreSQL deletes with it would not come back.
         let sets = sets(&self.child, &self.own(), 8);
@@ -232,8 +223,7 @@ impl Reference {
         let remove = match cascades || sets {
             true => "NULL".to_owned(),
             false => quote_literal(format!(
-                "DELETE FROM {} AS c WHERE {here} RETURNING {}",
-                self.from,
+                "DELETE FROM {from} AS c WHERE {here} RETURNING {}",
                 item(true, &whole)
             )),
         };
@@ -252,17 +242,17 @@ impl Reference {
 
     /// Takes back what was done to the rows that are chosen; whether it was all.
     fn back(&self, call: &Call, archive: &Archive, chosen: &str) -> bool {
-        let Call { id, base, equals, .. } = call;
-        let [name, object] = [&self.child.name, &self.name].map(quote_literal);
+        let (Call { id, base, equals, .. }, Reference { from, parent: to, .. }) = (call, self);
+        let (of, kept) = (&self.child.name, &archive.table.name);
+        let [name, object] = [of, &self.name].map(quote_literal);
         hold_schemas(self.child.oid);
         let items = |removed: bool| {
             format!(
-                "SELECT a.dedup_keeper AS keeper, e.item OPERATOR(pg_catalog.->) 'row' AS item FROM {} AS a \
+                "SELECT a.dedup_keeper AS keeper, e.item OPERATOR(pg_catalog.->) 'row' AS item FROM {kept} AS a \
                  CROSS JOIN LATERAL pg_catalog.jsonb_array_elements(a.dedup_children) AS e(item) WHERE {chosen} \
                    AND e.item OPERATOR(pg_catalog.->>) 'child' OPERATOR(pg_catalog.=) {name} \
                    AND e.item OPERATOR(pg_catalog.->>) 'constraint' OPERATOR(pg_catalog.=) {object} \
-                   AND e.item OPERATOR(pg_catalog.->) 'removed' OPERATOR(pg_catalog.=) '{removed}'::pg_catalog.jsonb",
-                archive.table.name
+                   AND e.item OPERATOR(pg_catalog.->) 'removed' OPERATOR(pg_catalog.=) '{removed}'::pg_catalog.jsonb"
             )
         };
         let known = |removed: bool| {
@@ -275,11 +265,7 @@ impl Reference {
             let columns: Vec<_> = columns.filter(|it| !it.is_generated && keys.contains(&it.name)).collect();
             let are_all = columns.len() == keys.len();
             if !are_all {
-                notice(
-                    format!("columns of {} are gone or are called otherwise now", self.child.name),
-                    "",
-                    KEPT,
-                );
+                notice(format!("columns of {of} are gone or are called otherwise now"), "", KEPT);
             }
             (columns, are_all)
         };
@@ -291,7 +277,7 @@ impl Reference {
                 let base = if is_json(column) { pg_sys::TEXTOID } else { column.typoid };
                 format!("{} {}", quote_identifier(&column.name), base_type_name(base))
             };
-            columns.iter().map(one).collect::<Vec<_>>().join(", ")
+            commas(columns.iter().map(one))
         };
         let was = |name: &str| {
             let column = self.child.columns.iter().find(|it| quote_identifier(&it.name) == name);
@@ -305,11 +291,7 @@ impl Reference {
             self.check_rights(&archive.table);
         }
         if are_all && !columns.is_empty() {
-            let set = self
-                .columns
-                .iter()
-                .map(|pair| format!("{} = {}", pair.child, was(&pair.child)))
-                .collect::<Vec<_>>();
+            let set = commas(self.columns.iter().map(|it| format!("{} = {}", it.child, was(&it.child))));
             let key: Vec<&String> =
                 self.child.key.iter().filter(|key| !self.own().contains(&&*quote_identifier(key))).collect();
             // The whole key finds a row alone: never by what all of them point at now.
@@ -320,49 +302,36 @@ impl Reference {
                 format!(" AND c.{key}::{base} {} r.{key}::{base}", equality(typoid).unwrap_or_default())
             });
             let sql = format!(
-                "UPDATE {} AS c SET {} FROM ({}) AS i CROSS JOIN LATERAL pg_catalog.jsonb_to_record(i.item) AS r({}) \
-                 JOIN {} AS t ON true WHERE t.{id}::{base} {equals} i.keeper::{base} AND ({}) {alone}{}",
-                self.from,
-                set.join(", "),
+                "UPDATE {from} AS c SET {set} FROM ({}) AS i CROSS JOIN LATERAL pg_catalog.jsonb_to_record(i.item) AS r({}) \
+                 JOIN {to} AS t ON true WHERE t.{id}::{base} {equals} i.keeper::{base} AND ({}) {alone}{}",
                 items(false),
                 typed(&columns),
-                self.parent,
                 self.matches(),
                 same.collect::<String>()
             );
             let (done, all) = (execute(&sql, &[]), execute(&items(false), &[]));
             if done < all {
                 let rows = all - done;
-                notice(
-                    format!(
-                        "{rows} rows of {} are not pointed back: they were changed since",
-                        self.child.name
-                    ),
-                    "",
-                    KEPT,
-                );
+                let what = format!("{rows} rows of {of} are not pointed back: they were changed since");
+                notice(what, "", KEPT);
                 is_all = false;
             }
         }
         if !removed.is_empty() {
             let list: Vec<String> = removed.iter().map(|column| quote_identifier(&column.name)).collect();
+            let values = commas(list.iter().map(|name| was(name)));
             let sql = format!(
-                "INSERT INTO {} ({}) OVERRIDING SYSTEM VALUE SELECT {} FROM ({}) AS i \
+                "INSERT INTO {of} ({}) OVERRIDING SYSTEM VALUE SELECT {values} FROM ({}) AS i \
                  CROSS JOIN LATERAL pg_catalog.jsonb_to_record(i.item) AS r({})",
-                self.child.name,
-                list.join(", "),
-                list.iter().map(|name| was(name)).collect::<Vec<_>>().join(", "),
+                commas(list),
                 items(true),
                 typed(&removed)
             );
             let (done, all) = (execute(&sql, &[]), execute(&items(true), &[]));
             if done < all {
+                let rows = all - done;
                 raise_state(
-                    format!(
-                        "{} rows of {} are not put back: a trigger keeps them out",
-                        all - done,
-                        self.child.name
-                    ),
+                    format!("{rows} rows of {of} are not put back: a trigger keeps them out"),
                     "Change or disable that trigger.",
                 )
             }

@@ -5,9 +5,9 @@ use super::call::Call;
 use super::fill;
 use super::references::{back, references};
 use crate::pg::{
-    Argument, as_text, base_type_name, check_type, execute, for_each, hold_schemas, inheritors, notice,
-    query_catalogue, quote_identifier, quote_literal, raise_invalid, raise_no_table, raise_with_detail,
-    required, scalar, user,
+    Argument, as_text, base_type_name, check_type, commas, execute, for_each, hold_schemas, inheritors,
+    notice, query_catalogue, quote_identifier, quote_literal, raise_invalid, raise_no_table,
+    raise_with_detail, required, scalar, user,
 };
 use crate::table::{Settings, Table, name_beside};
 use pgrx::prelude::*;
@@ -85,14 +85,9 @@ fn dedup_undo(
         if !is_there
             && listed(&format!("SELECT a.{id} FROM {name} AS a WHERE {chosen} AND {has} LIMIT 1")).is_some()
         {
-            notice(
-                format!(
-                    "{} has no column \"{}\" any more: its values stay in {name}",
-                    table.name, column.name
-                ),
-                "",
-                "Their rows have the stage undone there.",
-            );
+            let (of, column) = (&table.name, &column.name);
+            let what = format!("{of} has no column \"{column}\" any more: its values stay in {name}");
+            notice(what, "", "Their rows have the stage undone there.");
             stays += &format!(" OR {has}");
         }
     }
@@ -175,7 +170,7 @@ fn put_back(call: &Call, archive: &Archive, chosen: &str) -> (i64, String) {
            AND (a.{id}::{base} {equals} ANY (SELECT b.{id}::{base} FROM back AS b)) IS NOT TRUE",
         table.name,
         columns.join(", "),
-        columns.iter().map(|it| format!("a.{it}")).collect::<Vec<_>>().join(", ")
+        commas(columns.iter().map(|it| format!("a.{it}")))
     );
     if let Some(missing) = listed(&sql) {
         raise_with_detail(
@@ -196,7 +191,7 @@ fn put_back(call: &Call, archive: &Archive, chosen: &str) -> (i64, String) {
     // Of the same bytes, whether their types have an equality or not.
     let row = |alias: &str| {
         let each = columns.iter().zip(&types).map(|(column, base)| format!("{alias}.{column}::{base}"));
-        format!("ROW({})::pg_catalog.record", each.collect::<Vec<_>>().join(", "))
+        format!("ROW({})::pg_catalog.record", commas(each))
     };
     let altered = format!(
         "EXISTS (SELECT FROM {} AS t WHERE t.{id}::{base} {equals} a.{id}::{base} AND NOT ({} OPERATOR(pg_catalog.*=) {}))",

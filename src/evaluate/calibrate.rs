@@ -59,8 +59,7 @@ fn fingerprints(source: &Source, mut truth: Option<&mut TruePairs>) -> (Vec<u64>
     let (mut prints, mut unique, proven) = (Vec::new(), None, source.has_unique_ids(None));
     let mut length = None;
     for_each_of_query(&source.fingerprints(), &[], |columns| {
-        let fits = |fp: &Column| matches!(fp.base_type(), pg_sys::INT8OID | pg_sys::BITOID);
-        let typoid = two_columns(columns, fits, "bigint or bit", FINGERPRINTS).typoid;
+        let typoid = two_columns(columns, Column::is_fingerprint, "bigint or bit", FINGERPRINTS).typoid;
         let is_bits = columns[1].base_type() == pg_sys::BITOID;
         unique = (!proven).then(|| UniqueIds::new(&columns[0]));
         let (prints, truth, unique, length) = (&mut prints, &mut truth, &mut unique, &mut length);

@@ -3,7 +3,7 @@
 mod calibrate;
 
 use crate::dedup::groups_of;
-use crate::pg::{Output, Schemas, as_text, describe, query_all, raise, raise_invalid};
+use crate::pg::{Output, Schemas, as_text, describe, query_all, raise_cardinality, raise_invalid};
 use crate::table::{Source, two_ids};
 use dedup_core::evaluate::Score;
 use pgrx::prelude::*;
@@ -127,8 +127,7 @@ fn dedup_evaluate(
     let row = query_all(&sql, &[], |row| ([0, 1, 2].map(|at| row.bigint(at).unwrap_or(0)), row.text(3)));
     let ([found, truth, correct], twice) = row.into_iter().next().unwrap_or_default();
     if let Some(id) = twice {
-        raise(
-            PgSqlErrorCode::ERRCODE_CARDINALITY_VIOLATION,
+        raise_cardinality(
             format!("row {id} is in more than one group"),
             "Where rows can be in several groups, give the pairs of rows that share one.",
         )

@@ -6,7 +6,7 @@ mod explain;
 mod tsvector;
 
 use crate::corpus::{RecipeArg, ShownRecipe, cached_from_text};
-use crate::pg::{Pointer, Record, Row, raise, raise_corrupted, raise_protocol, trigger::Call};
+use crate::pg::{Pointer, Record, Row, raise_corrupted, raise_elements, raise_protocol, trigger::Call};
 use dedup_core::features::{Bag, Extractor, FieldsRecipe, RowRecipe, TextRecipe};
 use dedup_core::fingerprint::SimHash;
 use dedup_core::hash::city64;
@@ -44,8 +44,7 @@ fn simhash_fields(fields: Array<'_, &str>, recipe: RecipeArg<FieldsRecipe>) -> O
 fn recipe_of_fields(recipe: &FieldsRecipe, fields: usize) -> &RowRecipe {
     let weights = recipe.0.columns.len();
     if weights != fields {
-        raise(
-            PgSqlErrorCode::ERRCODE_ARRAY_ELEMENT_ERROR,
+        raise_elements(
             format!("as many weights as fields are needed: {fields}, not {weights}"),
             "Give one weight a field: a number for a value that counts as a whole, null for running text.",
         )

@@ -1,11 +1,11 @@
 //! `tsvector` arguments, read in place, and the weights of their labels.
 
 use crate::corpus::Cached;
-use crate::pg::{argument, raise};
+use crate::pg::{argument, raise_elements};
 use dedup_core::features::{RecipeError, Resolver};
 use dedup_core::fingerprint::Weight;
+use pgrx::FromDatum;
 use pgrx::pg_sys;
-use pgrx::{FromDatum, PgSqlErrorCode};
 use serde_json::Value;
 
 /// Weights of the labels D, C, B and A, in the order of `ts_rank`.
@@ -22,8 +22,7 @@ impl Cached for LabelWeights {
     fn parse(json: &Value, _: &dyn Resolver) -> Result<LabelWeights, RecipeError> {
         let four: Option<Vec<f64>> = json.as_array().and_then(|all| all.iter().map(Value::as_f64).collect());
         let Some(four) = four.filter(|four| four.len() == 4) else {
-            raise(
-                PgSqlErrorCode::ERRCODE_ARRAY_ELEMENT_ERROR,
+            raise_elements(
                 "weights of a tsvector must be four numbers",
                 "They weigh the labels D, C, B and A, as in ts_rank: [0.1, 0.2, 0.4, 1.0].",
             )

@@ -66,8 +66,7 @@ impl Search<'_> {
         };
         match self {
             Search::Fingerprints(..) | Search::Bits(..) => {
-                let fits = |fp: &Column| matches!(fp.base_type(), pg_sys::INT8OID | pg_sys::BITOID);
-                let id = two_columns(columns, fits, "bigint or bit", FINGERPRINTS);
+                let id = two_columns(columns, Column::is_fingerprint, "bigint or bit", FINGERPRINTS);
                 let is_far = matches!(self, Search::Fingerprints(_, it) if it.distance > u64::BITS);
                 if is_far && columns[1].base_type() == pg_sys::INT8OID {
                     refuse_option("distance", "distance must be at most 64: so many bits fingerprints have")

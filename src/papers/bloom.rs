@@ -1,6 +1,8 @@
 //! The type `bloom`: a filter that can be stored, added to, merged and asked.
 
-use crate::pg::{Message, Output, aggregate, raise, raise_invalid, raise_null, within_memory_limit};
+use crate::pg::{
+    Message, Output, aggregate, raise, raise_invalid, raise_null, raise_representation, within_memory_limit,
+};
 use dedup_core::memory::{self, OrRaise};
 use dedup_detectors::exact::{Bloom, BloomError, Hashing, Rule, Shape};
 use pgrx::datum::Internal;
@@ -112,8 +114,7 @@ fn bloom_in(text: &core::ffi::CStr) -> Vec<u8> {
     });
     match read {
         Some(bytes) => made(Bloom::open(bytes)).into_bytes(),
-        None => raise(
-            PgSqlErrorCode::ERRCODE_INVALID_TEXT_REPRESENTATION,
+        None => raise_representation(
             "invalid input syntax for type bloom",
             "A filter is written as \\x and hexadecimal digits; make one with bloom_new or bloom_agg.",
         ),

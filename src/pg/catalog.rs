@@ -1,5 +1,6 @@
 //! Look-ups in the catalogue, and the state of the transaction.
 
+use super::changes::Changes;
 use super::names::Schemas;
 use super::rows::{Column, Values, base_type, string, type_cache};
 use super::spi::{Argument, for_each, oid, query_catalogue};
@@ -7,9 +8,8 @@ use super::{raise_no_object, raise_state, raise_unsupported};
 use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
 use pgrx::spi::quote_identifier;
 use pgrx::{PgList, pg_sys};
-use std::cell::{Cell, RefCell};
-use std::ffi::{CStr, CString, c_int};
-use std::sync::Once;
+use std::cell::RefCell;
+use std::ffi::{CStr, CString};
 
 /// The extension's schema. By its number: it may belong to somebody who renames it and puts another one in its place.
 fn own_schema() -> pg_sys::Oid {
@@ -169,29 +169,15 @@ pub(crate) const FOREIGN: &str = "NOT o.rolsuper AND o.rolname OPERATOR(pg_catal
 /// A type, the role that uses it, and the one in whose table its values are stored.
 type Checked = (pg_sys::Oid, pg_sys::Oid, Option<pg_sys::Oid>);
 
+/// Of what the answer depends on.
+static CHANGES: Changes = {
+    use pg_sys::SysCacheIdentifier::*;
+    Changes::of(&[TYPEOID, ATTNUM, PROCOID, AUTHOID, CLAOID, AMPROCNUM, AMOPOPID])
+};
+
 thread_local! {
-    /// Counts the messages that something has changed on which the answer depends.
-    static CHANGES: Cell<u64> = const { Cell::new(0) };
     /// What was found to be right after so many.
     static CHECKED: RefCell<(u64, Vec<Checked>)> = const { RefCell::new((0, Vec::new())) };
-}
-
-/// Called while PostgreSQL handles messages: it must not look anything up.
-unsafe extern "C-unwind" fn changed(_: pg_sys::Datum, _: c_int, _: u32) {
-    let _ = CHANGES.try_with(|changes| changes.set(changes.get() + 1));
-}
-
-fn watch() {
-    use pg_sys::SysCacheIdentifier::*;
-    static REGISTERED: Once = Once::new();
-    REGISTERED.call_once(|| {
-        for cache in [TYPEOID, ATTNUM, PROCOID, AUTHOID, CLAOID, AMPROCNUM, AMOPOPID] {
-            // SAFETY: the function stays in memory as long as the process.
-            unsafe {
-                pg_sys::CacheRegisterSyscacheCallback(cache as c_int, Some(changed), pg_sys::Datum::null());
-            }
-        }
-    });
 }
 
 /// Whether PostgreSQL comes with something of the catalogue.
@@ -208,8 +194,7 @@ pub(crate) fn check_type(typoid: pg_sys::Oid, stored: Option<pg_sys::Oid>) {
     if is_built_in(typoid) {
         return;
     }
-    watch();
-    let before = CHANGES.get();
+    let before = CHANGES.count();
     let key = (typoid, user(), stored);
     if CHECKED.with_borrow(|(at, checked)| *at == before && checked.contains(&key)) {
         return;

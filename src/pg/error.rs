@@ -21,6 +21,8 @@ errors! {
     raise_corrupted ERRCODE_DATA_CORRUPTED;
     raise_definition ERRCODE_INVALID_OBJECT_DEFINITION;
     raise_denied ERRCODE_INSUFFICIENT_PRIVILEGE;
+    raise_elements ERRCODE_ARRAY_ELEMENT_ERROR;
+    raise_generated ERRCODE_GENERATED_ALWAYS;
     raise_internal ERRCODE_INTERNAL_ERROR;
     raise_invalid ERRCODE_INVALID_PARAMETER_VALUE;
     raise_kind ERRCODE_WRONG_OBJECT_TYPE;
@@ -31,7 +33,11 @@ errors! {
     raise_null ERRCODE_NULL_VALUE_NOT_ALLOWED;
     raise_protocol ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED;
     raise_state ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE;
+    raise_duplicate_table ERRCODE_DUPLICATE_TABLE;
     raise_too_much ERRCODE_PROGRAM_LIMIT_EXCEEDED;
+    raise_cardinality ERRCODE_CARDINALITY_VIOLATION;
+    raise_duplicate_column ERRCODE_DUPLICATE_COLUMN;
+    raise_representation ERRCODE_INVALID_TEXT_REPRESENTATION;
     raise_unsupported ERRCODE_FEATURE_NOT_SUPPORTED;
 }
 

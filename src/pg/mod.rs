@@ -31,6 +31,7 @@ pub(crate) use argument;
 
 pub(crate) mod aggregate;
 mod catalog;
+mod changes;
 mod error;
 mod host;
 mod internal;
@@ -63,14 +64,16 @@ pub(crate) use catalog::{
     schemas_of_types, type_in, user,
 };
 pub(crate) use error::{
-    notice, raise, raise_corrupted, raise_definition, raise_denied, raise_internal, raise_invalid,
-    raise_kind, raise_mismatch, raise_no_column, raise_no_object, raise_no_table, raise_null, raise_protocol,
-    raise_state, raise_too_much, raise_unsupported, raise_with_detail, required,
+    notice, raise, raise_cardinality, raise_corrupted, raise_definition, raise_denied,
+    raise_duplicate_column, raise_duplicate_table, raise_elements, raise_generated, raise_internal,
+    raise_invalid, raise_kind, raise_mismatch, raise_no_column, raise_no_object, raise_no_table, raise_null,
+    raise_protocol, raise_representation, raise_state, raise_too_much, raise_unsupported, raise_with_detail,
+    required,
 };
 pub(crate) use host::{QueryHost, unwrap_or_raise};
 pub(crate) use internal::{Message, Pointer};
 pub(crate) use json::Json;
-pub(crate) use names::Schemas;
+pub(crate) use names::{Schemas, commas};
 pub(crate) use nodes::{node, nth};
 pub(crate) use pgrx::spi::{quote_identifier, quote_literal, quote_qualified_identifier};
 pub(crate) use progress::Progress;

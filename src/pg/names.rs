@@ -1,16 +1,17 @@
 //! Schemas that SQL text names. A lock of a table keeps its name but not that of its schema: whoever owns the schema may rename
 //! it at any time and put another one in its place, with tables and functions that would run code as the caller.
 
+use super::changes::Changes;
 use super::raise;
 use super::rows::string;
 use pgrx::{PgSqlErrorCode, pg_sys};
-use std::cell::{Cell, RefCell};
-use std::ffi::c_int;
-use std::sync::Once;
+use std::borrow::Borrow;
+use std::cell::RefCell;
+
+/// Of schemas.
+static CHANGES: Changes = Changes::of(&[pg_sys::SysCacheIdentifier::NAMESPACEOID]);
 
 thread_local! {
-    /// Counts the messages that schemas have changed. What a session sees of the catalogue changes only with them.
-    static CHANGES: Cell<u64> = const { Cell::new(0) };
     static NAMED: RefCell<Vec<Named>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -22,7 +23,6 @@ pub(crate) struct Schemas(Vec<Named>);
 
 impl Schemas {
     pub(crate) fn of(schemas: impl Iterator<Item = pg_sys::Oid>) -> Schemas {
-        watch();
         let kept = Schemas(schemas.map(|schema| (schema, name(schema))).collect());
         NAMED.with_borrow_mut(|named| named.extend_from_slice(&kept.0));
         kept
@@ -41,11 +41,10 @@ impl Drop for Schemas {
 
 /// What `work` gives if meanwhile no schema has changed for this session: else it is done again.
 pub(super) fn steady<R>(mut work: impl FnMut() -> R) -> R {
-    watch();
     loop {
-        let before = CHANGES.get();
+        let before = CHANGES.count();
         let result = work();
-        if CHANGES.get() == before {
+        if CHANGES.count() == before {
             return result;
         }
     }
@@ -64,22 +63,13 @@ pub(super) fn check() {
     }
 }
 
+/// Parts of SQL with commas between them.
+pub(crate) fn commas<S: Borrow<str>>(parts: impl IntoIterator<Item = S>) -> String {
+    parts.into_iter().collect::<Vec<_>>().join(", ")
+}
+
 /// Its name now; none if it is dropped.
 fn name(schema: pg_sys::Oid) -> String {
     // SAFETY: any oid is answered, by a string or null.
     unsafe { string(pg_sys::get_namespace_name(schema)) }
-}
-
-fn watch() {
-    static REGISTERED: Once = Once::new();
-    let cache = pg_sys::SysCacheIdentifier::NAMESPACEOID as c_int;
-    // SAFETY: the function stays in memory as long as the process.
-    REGISTERED.call_once(|| unsafe {
-        pg_sys::CacheRegisterSyscacheCallback(cache, Some(changed), pg_sys::Datum::null());
-    });
-}
-
-/// Called while PostgreSQL handles messages: it must not look anything up.
-unsafe extern "C-unwind" fn changed(_: pg_sys::Datum, _: c_int, _: u32) {
-    let _ = CHANGES.try_with(|changes| changes.set(changes.get() + 1));
 }

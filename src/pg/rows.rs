@@ -46,6 +46,11 @@ impl Column {
         self.is_text || self.is_padded_text()
     }
 
+    /// Whether a value may be a fingerprint or a hash.
+    pub(crate) fn is_fingerprint(&self) -> bool {
+        matches!(self.base_type(), pg_sys::INT8OID | pg_sys::BITOID)
+    }
+
     /// Whether a value is a number or bits, whose digits are no text: one digit more or less may be all that differs.
     pub(crate) fn is_digits(&self) -> bool {
         use pg_sys::{

@@ -3,8 +3,8 @@
 use super::catalog::check_type;
 use super::record::Row;
 use super::rows::{base_type, string};
-use super::{raise, raise_mismatch, raise_no_column, raise_protocol, raise_unsupported};
-use pgrx::{PgMemoryContexts, PgRelation, PgSqlErrorCode, PgTupleDesc, pg_sys};
+use super::{raise_generated, raise_mismatch, raise_no_column, raise_protocol, raise_unsupported};
+use pgrx::{PgMemoryContexts, PgRelation, PgTupleDesc, pg_sys};
 use std::ffi::CString;
 use std::num::NonZeroUsize;
 
@@ -354,8 +354,7 @@ impl Call {
     pub(crate) fn settable(&self, column: &str) -> (NonZeroUsize, pg_sys::Oid) {
         let (number, typoid) = self.known_column(column);
         if self.is_generated(number) {
-            raise(
-                PgSqlErrorCode::ERRCODE_GENERATED_ALWAYS,
+            raise_generated(
                 format!("trigger \"{}\" cannot set generated column \"{column}\"", self.trigger_name()),
                 "PostgreSQL computes the column after the trigger. Use an ordinary column, or no trigger.",
             )

@@ -6,11 +6,11 @@ use super::rows::{Column, Values, type_cache};
 use super::settings::work_memory;
 use super::spi::Argument;
 use super::spill::TempFile;
-use super::{raise, raise_mismatch};
+use super::{raise_cardinality, raise_mismatch};
 use dedup_core::external::{Record as Sortable, Sorter, Spill};
 use dedup_core::groups::EdgeComponents;
 use dedup_core::memory::{Grow, OrRaise, Room, collect, filled};
-use pgrx::{PgSqlErrorCode, pg_sys};
+use pgrx::pg_sys;
 
 /// The type of a query's column and the one that its values are given back as.
 pub(crate) struct ValueType {
@@ -411,8 +411,7 @@ fn append(record: &[u8], words: &mut Vec<u64>) {
 
 fn refuse_twice(column: &Column, id: pg_sys::Datum) -> ! {
     let row = Values { columns: std::slice::from_ref(column), values: &[id], nulls: &[false] };
-    raise(
-        PgSqlErrorCode::ERRCODE_CARDINALITY_VIOLATION,
+    raise_cardinality(
         format!("two rows of the source have the id {}", row.written(0).unwrap_or_default()),
         "The id, a query's first column, tells rows apart. For a table option id names another column, here or in dedup_setup.",
     )

@@ -38,13 +38,12 @@ impl<'t> Plan<'t> {
             refuse_option("fp", "method \"hash\" requires fp: the column of the hashes")
         };
         let fp_column = table.column(&fp);
-        let is_hash = matches!(fp_column.base_type(), pg_sys::INT8OID | pg_sys::BITOID);
         // SAFETY: the table is there and has the column.
         let parts = unsafe {
             let name = std::ffi::CString::new(&*fp).unwrap_or_default();
             parts_of_column(table.oid, pg_sys::get_attnum(table.oid, name.as_ptr()))
         };
-        let Some(parts) = parts.filter(|_| is_hash) else {
+        let Some(parts) = parts.filter(|_| fp_column.is_fingerprint()) else {
             raise_mismatch(
                 format!(
                     "column \"{fp}\" of table {} is {}, no column of hashes",

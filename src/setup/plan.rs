@@ -1,7 +1,10 @@
 //! What `dedup_setup` does: the settings that are wanted, and the statements that lead there.
 
 use crate::dedup::check_kept_by;
-use crate::pg::{Argument, exists, query_all, quote_identifier, quote_literal, raise, scalar, schema};
+use crate::pg::{
+    Argument, exists, query_all, quote_identifier, quote_literal, raise, raise_duplicate_column, scalar,
+    schema,
+};
 use crate::table::{
     DecisionTable, Generated, Searched, Settings, Table, Written, as_jsonb, has_doubled, listed, literal,
     refuse_option, running, search_index, table_name,
@@ -104,8 +107,7 @@ impl<'t> Plan<'t> {
             let made = |before: &&Settings| before.fit && before.method != Method::Hash;
             let old = self.before.as_ref().filter(made).map(|before| before.fp.as_str());
             if old != Some(self.fp.as_str()) && self.table.has_column(&self.fp) {
-                raise(
-                    PgSqlErrorCode::ERRCODE_DUPLICATE_COLUMN,
+                raise_duplicate_column(
                     format!("table {name} has a column \"{}\" that dedup_setup has not made", self.fp),
                     "Drop it, or give the fingerprint another column: '{\"fp\": \"…\"}'. If it has hashes of something else: \
                      '{\"fp\": \"…\", \"method\": \"hash\"}'.",

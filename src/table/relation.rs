@@ -2,8 +2,8 @@
 
 use crate::pg::{
     Argument, Column, Schemas, as_text, base_type, check_type, is_built_in, lock_columns, oid, query_all,
-    query_catalogue, quote_identifier, quoted, raise, raise_definition, raise_denied, raise_kind,
-    raise_no_column, raise_no_table, schemas_of, schemas_of_types,
+    query_catalogue, quote_identifier, quoted, raise, raise_definition, raise_denied, raise_generated,
+    raise_kind, raise_no_column, raise_no_table, schemas_of, schemas_of_types,
 };
 use dedup_core::records::MOST_COLUMNS;
 use pgrx::pg_sys;
@@ -246,8 +246,7 @@ impl Table {
         let TableColumn { column, is_generated, .. } = self.column(name);
         let quoted = quote_identifier(name);
         if *is_generated {
-            raise(
-                PgSqlErrorCode::ERRCODE_GENERATED_ALWAYS,
+            raise_generated(
                 format!("column \"{name}\" of table {} is generated", self.name),
                 "PostgreSQL makes no generated column of another one. Name the columns that it is made of.",
             )

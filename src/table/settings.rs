@@ -10,14 +10,14 @@ use super::stored::{ID, KEEP, Stored, raise_damaged};
 use super::texts::{content, running};
 use crate::corpus::{Database, cached_from_text, raise_recipe};
 use crate::pg::{
-    Record, Values, lock_columns, notice, query_all, quote_identifier, quote_literal, raise, raise_invalid,
-    raise_kind, raise_state,
+    Record, Values, lock_columns, notice, query_all, quote_identifier, quote_literal, raise_invalid,
+    raise_kind, raise_representation, raise_state,
 };
 use dedup_core::dedup::{Alike, Method, Wrong};
 use dedup_core::details::{Kinds, Statistics};
 use dedup_core::features::{FieldsRecipe, RowRecipe, TextRecipe};
 use dedup_core::text::Normal;
-use pgrx::{PgSqlErrorCode, pg_sys};
+use pgrx::pg_sys;
 use serde_json::{Map, Value, json};
 use std::cell::{Cell, RefCell};
 use std::ops::Deref;
@@ -459,8 +459,7 @@ pub(crate) fn chosen_by(method: Method, mut others: Value) -> Map<String, Value>
 /// Refuses what is no hash.
 /// Raises 22P02.
 pub(crate) fn refuse_hash(written: &str) -> ! {
-    raise(
-        PgSqlErrorCode::ERRCODE_INVALID_TEXT_REPRESENTATION,
+    raise_representation(
         format!("\"{}\" is no hash", written.chars().take(40).collect::<String>()),
         "A hash is a bigint or a bit string of 64, 128 or 256 bits: ('x' || hex)::bit(64).",
     )

@@ -71,30 +71,28 @@ impl Source {
         }
     }
 
+    fn read(&self, select: impl FnOnce(&Table) -> String) -> String {
+        match self {
+            Source::Query(query) => query.clone(),
+            Source::Table(table) => select(table),
+        }
+    }
+
     /// The query that reads the texts, or what a query reads. A table's are in the
     /// order of its primary key, if it has one.
     pub(crate) fn contents(&self) -> String {
-        match self {
-            Source::Query(query) => query.clone(),
-            Source::Table(table) => table.select_contents(),
-        }
+        self.read(Table::select_contents)
     }
 
     /// The query that reads everything.
     pub(crate) fn all(&self) -> String {
-        match self {
-            Source::Query(query) => query.clone(),
-            Source::Table(table) => format!("SELECT t.* FROM {} AS t", table.name),
-        }
+        self.read(|table| format!("SELECT t.* FROM {} AS t", table.name))
     }
 
     /// The query that reads ids and fingerprints, in this order. A table's are in the column of its settings,
     /// else in the one that a `banding` index searches, else in the column `fp`.
     pub(crate) fn fingerprints(&self) -> String {
-        match self {
-            Source::Query(query) => query.clone(),
-            Source::Table(table) => table.select_fingerprints(),
-        }
+        self.read(Table::select_fingerprints)
     }
 
     /// Whether an index sees to it that no two rows have one id, by the equality of its column; `named`: the option.
@@ -114,10 +112,7 @@ impl Source {
     }
 
     pub(crate) fn oid(&self) -> Option<pg_sys::Oid> {
-        match self {
-            Source::Query(_) => None,
-            Source::Table(table) => Some(table.oid),
-        }
+        if let Source::Table(table) = self { Some(table.oid) } else { None }
     }
 }
 
@@ -211,8 +206,7 @@ impl Table {
     fn select_fingerprints(&self) -> String {
         let settings = Settings::of(self.oid);
         let id = self.id(None);
-        let is_one = |typoid| matches!(typoid, pg_sys::INT8OID | pg_sys::BITOID);
-        let fingerprints = || self.columns.iter().filter(|column| is_one(column.base_type()));
+        let fingerprints = || self.columns.iter().filter(|column| column.is_fingerprint());
         let mut searched: Vec<_> = fingerprints().filter(|column| column.is_searched).collect();
         if searched.len() > 1 {
             searched.retain(|column| column.base_type() == pg_sys::INT8OID);

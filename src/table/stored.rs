@@ -93,8 +93,7 @@ impl Stored {
             let name = self.now(FP, &self.fp)?;
             let table = Table::of(table);
             let column = table.columns.iter().find(|it| it.name == name)?;
-            let is_hash = matches!(column.base_type(), pg_sys::INT8OID | pg_sys::BITOID);
-            return is_hash.then(|| (name.to_owned(), vec![name.to_owned()]));
+            return column.is_fingerprint().then(|| (name.to_owned(), vec![name.to_owned()]));
         }
         let of = pg_sys::Oid::from_u32(self.of.parse().ok()?);
         // Unknown if their names were no longer theirs when the settings were restored.

@@ -4,7 +4,7 @@ use super::super::shape::Shape;
 use super::table::{Saved, State, Table};
 use crate::pg::{
     Argument, Column, Json, Schemas, ValueType, array_type, as_text, base_type_name, check_query, check_type,
-    describe, equality, quoted, raise, raise_mismatch, required, schemas_of_types, user,
+    describe, equality, quoted, raise_duplicate_column, raise_mismatch, required, schemas_of_types, user,
 };
 use crate::table::{
     DecisionTable, Options, Settings, Source, Written, choose_columns, parse_options, read_options,
@@ -133,8 +133,7 @@ impl<'t> Job<'t> {
         Shape::of(&columns, &options);
         for column in &columns[..2] {
             if columns.iter().filter(|other| other.name == column.name).count() > 1 {
-                raise(
-                    PgSqlErrorCode::ERRCODE_DUPLICATE_COLUMN,
+                raise_duplicate_column(
                     format!("the query returns more than one column \"{}\"", column.name),
                     "The id and the content are read by name: give them names of their own.",
                 )

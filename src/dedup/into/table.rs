@@ -2,7 +2,7 @@
 
 use crate::pg::{
     Argument, Column, Values, execute, object_name, query_all, query_catalogue, quote_literal, quoted, raise,
-    raise_denied, raise_mismatch, raise_state, scalar,
+    raise_denied, raise_duplicate_table, raise_mismatch, raise_state, scalar,
 };
 use crate::table::{hindrance, parts, table_name, table_named};
 use pgrx::prelude::*;
@@ -264,8 +264,7 @@ impl Table {
     }
 
     pub(super) fn refuse_foreign(&self) -> ! {
-        raise(
-            PgSqlErrorCode::ERRCODE_DUPLICATE_TABLE,
+        raise_duplicate_table(
             format!("relation \"{}\" already exists and is not a result of dedup_into", self.bare),
             "Give the result another name. A result consists of three tables: itself, _merges and _state.",
         )
@@ -275,8 +274,7 @@ impl Table {
         let [_, merges, state, _] = self.relations();
         for (beside, found) in [(&self.merges, merges), (&self.state, state)] {
             if found.is_some() {
-                raise(
-                    PgSqlErrorCode::ERRCODE_DUPLICATE_TABLE,
+                raise_duplicate_table(
                     format!("relation {beside} already exists, and the result {} does not", self.name),
                     "If it is left of an earlier result, drop it; else give the result another name.",
                 )

@@ -1,7 +1,7 @@
 //! MinHash and P3's combined similarity.
 
 use super::{numbers, share, to_bigints, within};
-use crate::pg::{raise, raise_invalid};
+use crate::pg::{raise_elements, raise_invalid};
 use dedup_core::features;
 use dedup_detectors::{combined, minhash};
 use pgrx::prelude::*;
@@ -53,8 +53,7 @@ fn minhash_matrix(
 fn minhash_similarity(a: Array<'_, i64>, b: Array<'_, i64>) -> f64 {
     let (a, b) = (numbers("a signature", a), numbers("a signature", b));
     minhash::similarity(&a, &b).unwrap_or_else(|| {
-        raise(
-            PgSqlErrorCode::ERRCODE_ARRAY_ELEMENT_ERROR,
+        raise_elements(
             format!("signatures of {} and {} values cannot be compared", a.len(), b.len()),
             "Make both with the same k.",
         )
