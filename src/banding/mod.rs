@@ -10,7 +10,6 @@ mod build;
 mod build_workers;
 mod cost;
 mod dead;
-mod distance;
 mod expression;
 mod handler;
 mod heap;

@@ -32,15 +32,8 @@ fn kind() -> pg_sys::relopt_kind::Type {
             integer(c"fillfactor", filled, c_int::from(default.fillfactor), 10, 100);
             let most = c"A bucket of more rows than this gets a second level; 0: however many";
             integer(c"max_bucket", most, 0, 0, c_int::MAX);
-            pg_sys::add_real_reloption(
-                kind,
-                c"mu".as_ptr(),
-                c"A bucket above (1 + mu) times the average one gets a second level".as_ptr(),
-                default.mu,
-                0.0,
-                1e6,
-                lock,
-            );
+            let above = c"A bucket above (1 + mu) times the average one gets a second level";
+            pg_sys::add_real_reloption(kind, c"mu".as_ptr(), above.as_ptr(), default.mu, 0.0, 1e6, lock);
             kind
         }
     })
@@ -58,15 +51,8 @@ pub(super) unsafe extern "C-unwind" fn amoptions(
     ];
     // SAFETY: the elements describe `Parsed`, whose size is given.
     unsafe {
-        pg_sys::build_reloptions(
-            options,
-            validate,
-            kind(),
-            size_of::<Parsed>(),
-            elements.as_ptr(),
-            elements.len() as c_int,
-        )
-        .cast()
+        let (size, elements, count) = (size_of::<Parsed>(), elements.as_ptr(), elements.len() as c_int);
+        pg_sys::build_reloptions(options, validate, kind(), size, elements, count).cast()
     }
 }
 

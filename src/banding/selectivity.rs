@@ -38,16 +38,9 @@ pub(crate) unsafe fn restriction(
         sides.push(comparison.left);
         sides.push(comparison.right);
         let mut variable = pg_sys::VariableStatData::default();
-        let (mut other, mut on_left) = (std::ptr::null_mut(), false);
-        let found = pg_sys::get_restriction_variable(
-            root,
-            sides.as_ptr(),
-            relation,
-            &mut variable,
-            &mut other,
-            &mut on_left,
-        );
-        if !found {
+        let (of, mut other, mut on_left) = (&mut variable, std::ptr::null_mut(), false);
+        let list = sides.as_ptr();
+        if !pg_sys::get_restriction_variable(root, list, relation, of, &mut other, &mut on_left) {
             // Two columns of one row.
             return Sample::default().between(&Sample::default(), comparison.distance).clamp(1e-6, 1.0);
         }

@@ -1,7 +1,7 @@
 //! `dedup_clean_batches`: as `dedup_clean`, in transactions of their own, some groups at a time.
 
 use super::clean::{Removed, arrays, check, goes, locked, remove, undo};
-use super::{call::Call, fill};
+use super::{archive::Call, fill};
 use crate::pg::{
     Argument, Json, as_text, commas, for_each, notice, quote_identifier, raise, raise_state, required,
     with_settings,

@@ -1,8 +1,7 @@
 //! `dedup_clean`: the rows that repeat a kept one, looked at or deleted; and the
 //! groups that `dedup` of a table finds.
 
-use super::archive::{Archive, GONE};
-use super::call::Call;
+use super::archive::{Archive, Call, GONE};
 use super::fill::{self, Fill};
 use super::references::{Reference, references, refuse, repoint, tell};
 use crate::pg::{
@@ -43,13 +42,9 @@ fn dedup_clean(
         let removed = remove(&call, gone, &written, (&pointing, &fill), None, |row| pass(&mut output, row));
         if let Some(run) = removed.run.filter(|_| removed.rows > 0) {
             let Removed { rows, filled, archive, .. } = &removed;
-            let filled =
-                if *filled > 0 { format!(", and what {filled} kept rows were") } else { String::new() };
-            notice(
-                format!("run {run}: {rows} rows are in {archive}{filled}"),
-                "",
-                undo(&table, &written, archive, run),
-            );
+            let and = if *filled > 0 { format!(", and what {filled} kept rows were") } else { String::new() };
+            let hint = undo(&table, &written, archive, run);
+            notice(format!("run {run}: {rows} rows are in {archive}{and}"), "", hint);
         }
         return;
     }
@@ -135,6 +130,7 @@ pub(super) fn remove(
     mut each: impl FnMut(&Values<'_>),
 ) -> Removed {
     let Call { table, id, base, equals, .. } = call;
+    let of = &table.name;
     let archive = (written.get("archive") != Some(&false.into()))
         .then(|| Archive::open(table, written.text("archive")))
         .map(|archive| (archive.take(call, gone, run), archive));
@@ -154,16 +150,15 @@ pub(super) fn remove(
         )
     });
     let sql = format!(
-        "WITH gone AS (DELETE FROM {} AS t USING {GONE} WHERE t.{id}::{base} {equals} d.id RETURNING d.*){kept} \
-         SELECT g.id, g.keeper, g.stage, g.distance, g.similarity, g.n FROM gone AS g ORDER BY g.n",
-        table.name
+        "WITH gone AS (DELETE FROM {of} AS t USING {GONE} WHERE t.{id}::{base} {equals} d.id RETURNING d.*){kept} \
+         SELECT g.id, g.keeper, g.stage, g.distance, g.similarity, g.n FROM gone AS g ORDER BY g.n"
     );
     let (mut rows, mut last) = (0, None);
     for_each(&sql, gone, |row| {
         // Some types, such as citext, write ids unlike that are equal.
         if row.bigint(5) == last {
             raise_cardinality(
-                format!("two rows of {} have the id {}", table.name, row.written(0).unwrap_or_default()),
+                format!("two rows of {of} have the id {}", row.written(0).unwrap_or_default()),
                 "dedup_setup(…, '{\"id\": \"…\"}') names a column that tells rows apart.",
             )
         }

@@ -1,9 +1,8 @@
 //! What kept rows take from those that go, by column; and what they were before, when those come back.
 
 use super::archive::{
-    Archive, FILLED, GONE, KEEPER, check_assigned, is_own, listed, listed_columns, removed,
+    Archive, Call, FILLED, GONE, KEEPER, check_assigned, is_own, listed, listed_columns, removed,
 };
-use super::call::Call;
 use super::references::{EXACT, sets};
 use crate::pg::{
     Argument, Values, as_text, base_type, base_type_name, check_type, commas, execute, for_each, notice,

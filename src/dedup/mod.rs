@@ -3,7 +3,6 @@
 mod ahead;
 mod archive;
 mod batches;
-mod call;
 mod clean;
 mod explain;
 mod fill;

@@ -1,7 +1,6 @@
 //! Foreign keys that point at rows of a table: what becomes of the rows that have them when those go, and when they come back.
 
-use super::archive::{Archive, check_assigned, removed};
-use super::call::Call;
+use super::archive::{Archive, Call, check_assigned, removed};
 use crate::pg::{
     Argument, Values, as_text, base_type_name, check_type, commas, equality, execute, exists, hold_schemas,
     inheritors, lock_columns, notice, query_all, query_catalogue, quote_identifier, quote_literal,

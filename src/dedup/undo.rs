@@ -1,7 +1,6 @@
 //! `dedup_undo`: rows that `dedup_clean` has moved to the archive come back.
 
-use super::archive::{Archive, FILLED, KEEPER, check_assigned, is_own, listed};
-use super::call::Call;
+use super::archive::{Archive, Call, FILLED, KEEPER, check_assigned, is_own, listed};
 use super::fill;
 use super::references::{back, references};
 use crate::pg::{
@@ -34,11 +33,11 @@ fn dedup_undo(
             "archive => '…' names the one that dedup_clean was given.",
         )
     };
-    let name = &archive.table.name;
+    let (name, of) = (&archive.table.name, &table.name);
     // Another table may have the same archive; what this one was called before is nothing now.
     let of_run = format!(
         "a.dedup_run OPERATOR(pg_catalog.=) {run} AND (a.dedup_table OPERATOR(pg_catalog.=) {} OR pg_catalog.to_regclass(a.dedup_table) IS NULL)",
-        quote_literal(&table.name)
+        quote_literal(of)
     );
     let mut chosen =
         format!("{of_run} AND a.dedup_stage OPERATOR(pg_catalog.<>) ALL ('{{undone,{FILLED}}}')");
@@ -61,7 +60,7 @@ fn dedup_undo(
     }
     if listed(&format!("SELECT a.{id} FROM {name} AS a WHERE {chosen} LIMIT 1")).is_none() {
         raise_invalid(
-            format!("run {run} has no rows of {} in {name}", table.name),
+            format!("run {run} has no rows of {of} in {name}"),
             format!(
                 "SELECT dedup_table, dedup_run, dedup_at, count(*) FROM {name} GROUP BY 1, 2, 3; has all that can be put back."
             ),
@@ -85,7 +84,7 @@ fn dedup_undo(
         if !is_there
             && listed(&format!("SELECT a.{id} FROM {name} AS a WHERE {chosen} AND {has} LIMIT 1")).is_some()
         {
-            let (of, column) = (&table.name, &column.name);
+            let column = &column.name;
             let what = format!("{of} has no column \"{column}\" any more: its values stay in {name}");
             notice(what, "", "Their rows have the stage undone there.");
             stays += &format!(" OR {has}");
@@ -116,13 +115,11 @@ fn keep_apart(call: &Call, archive: &Archive, chosen: &str) {
         );
     };
     let (decisions, note) = (&table.name, as_text("x.note", table.column("note").typoid));
-    execute(
-        &format!(
-            "DELETE FROM {decisions} AS x USING {name} AS a \
-             WHERE {chosen} AND x.same AND ({note}) OPERATOR(pg_catalog.=) 'dedup_clean' AND {pair}"
-        ),
-        &[],
+    let own = format!(
+        "DELETE FROM {decisions} AS x USING {name} AS a \
+         WHERE {chosen} AND x.same AND ({note}) OPERATOR(pg_catalog.=) 'dedup_clean' AND {pair}"
     );
+    execute(&own, &[]);
     let against = format!(
         "SELECT a.{id}, a.{KEEPER} FROM {name} AS a JOIN {decisions} AS x ON {pair} WHERE {chosen} AND x.same"
     );
@@ -135,19 +132,18 @@ fn keep_apart(call: &Call, archive: &Archive, chosen: &str) {
             "Change or delete one of them first.",
         )
     });
-    execute(
-        &format!(
-            "INSERT INTO {decisions} (a, b, same, note) SELECT a.{id}::{base}, a.{KEEPER}::{base}, false, 'dedup_undo' \
-             FROM {name} AS a WHERE {chosen} ON CONFLICT DO NOTHING"
-        ),
-        &[],
+    let apart = format!(
+        "INSERT INTO {decisions} (a, b, same, note) SELECT a.{id}::{base}, a.{KEEPER}::{base}, false, 'dedup_undo' \
+         FROM {name} AS a WHERE {chosen} ON CONFLICT DO NOTHING"
     );
+    execute(&apart, &[]);
 }
 
 /// Inserts the rows. Returns how many, and what is to be said of those on `a` that triggers have changed meanwhile.
 /// Raises 23505 for rows that are not inserted.
 fn put_back(call: &Call, archive: &Archive, chosen: &str) -> (i64, String) {
     let (Call { table, id, base, equals, .. }, name) = (call, &archive.table.name);
+    let of = &table.name;
     let (mut columns, mut types) = (Vec::new(), Vec::new());
     for column in table.columns.iter().filter(|column| !column.is_generated) {
         let Some(kept) = archive.table.columns.iter().find(|it| it.name == column.name) else { continue };
@@ -164,27 +160,26 @@ fn put_back(call: &Call, archive: &Archive, chosen: &str) -> (i64, String) {
     let conflict = if is_deferrable { "" } else { "ON CONFLICT DO NOTHING" };
     // By ANY what came back is hashed, however few rows PostgreSQL expects of an archive that was written just now.
     let sql = format!(
-        "WITH back AS (INSERT INTO {} AS t ({}) OVERRIDING SYSTEM VALUE SELECT {} FROM {name} AS a WHERE {chosen} \
+        "WITH back AS (INSERT INTO {of} AS t ({}) OVERRIDING SYSTEM VALUE SELECT {} FROM {name} AS a WHERE {chosen} \
              {conflict} RETURNING t.{id}) \
          SELECT a.{id} FROM {name} AS a WHERE {chosen} \
            AND (a.{id}::{base} {equals} ANY (SELECT b.{id}::{base} FROM back AS b)) IS NOT TRUE",
-        table.name,
         columns.join(", "),
         commas(columns.iter().map(|it| format!("a.{it}")))
     );
     if let Some(missing) = listed(&sql) {
         raise_with_detail(
             PgSqlErrorCode::ERRCODE_UNIQUE_VIOLATION,
-            format!("rows cannot be put back into {}", table.name),
+            format!("rows cannot be put back into {of}"),
             format!("A unique key has their values in another row, or a trigger keeps them out: {missing}."),
             format!(
                 "Change what is in the way, or leave them: SELECT dedup_undo({}, …, ids => …);",
-                quote_literal(&table.name)
+                quote_literal(of)
             ),
         )
     }
-    let count = |of: &str| {
-        listed(&format!("SELECT pg_catalog.count(*) FROM {name} AS a WHERE {of}"))
+    let count = |which: &str| {
+        listed(&format!("SELECT pg_catalog.count(*) FROM {name} AS a WHERE {which}"))
             .and_then(|count| count.parse().ok())
             .unwrap_or(0)
     };
@@ -194,15 +189,14 @@ fn put_back(call: &Call, archive: &Archive, chosen: &str) -> (i64, String) {
         format!("ROW({})::pg_catalog.record", commas(each))
     };
     let altered = format!(
-        "EXISTS (SELECT FROM {} AS t WHERE t.{id}::{base} {equals} a.{id}::{base} AND NOT ({} OPERATOR(pg_catalog.*=) {}))",
-        table.name,
+        "EXISTS (SELECT FROM {of} AS t WHERE t.{id}::{base} {equals} a.{id}::{base} AND NOT ({} OPERATOR(pg_catalog.*=) {}))",
         row("t"),
         row("a")
     );
     let rows = count(&format!("{chosen} AND {altered}"));
     if rows > 0 {
         notice(
-            format!("{rows} rows of {} are not what they were: triggers have changed them", table.name),
+            format!("{rows} rows of {of} are not what they were: triggers have changed them"),
             "",
             format!("What they were stays in {name}, where the stage is undone."),
         );

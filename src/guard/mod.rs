@@ -86,11 +86,8 @@ fn guard(call: &Call, options: &Options) -> pg_sys::Datum {
             texts: wanted.as_ref(),
             scope,
             call,
-            column: &options.column,
+            options,
             fingerprint,
-            distance: options.distance,
-            nearest: matches!(options.action, Action::Flag(_) | Action::Log(_)),
-            without_index: options.without_index,
             verify: &|row| {
                 let similarity = match &options.verify {
                     Some(verify) => verify.of_texts(new_text.as_deref(), text(row).as_deref())?,
@@ -131,8 +128,8 @@ fn find(search: &Search) -> Option<Conflict> {
     }
     // Within a scope, distances stay what they are.
     let published = search.fingerprint.word() ^ search.scope.bits();
-    let distance = if search.texts.is_some() { 64 } else { search.distance };
-    if !publish(search.call.table_of_trigger(), search.column, published, distance) {
+    let distance = if search.texts.is_some() { 64 } else { search.options.distance };
+    if !publish(search.call.table_of_trigger(), &search.options.column, published, distance) {
         undecided(search.call)
     }
     search.find()

@@ -106,6 +106,11 @@ impl Options {
         recent(&LAST, 1, is, || ((arguments.clone(), known.clone()), parse()))
     }
 
+    /// Whether the nearest row is to be found, and not any.
+    pub(super) fn wants_nearest(&self) -> bool {
+        matches!(self.action, Action::Flag(_) | Action::Log(_))
+    }
+
     fn parse(arguments: &[String], table: pg_sys::Oid) -> Options {
         let (column, rest) = match arguments.split_first() {
             Some((column, rest)) if !column.contains('=') => (Some(column), rest),

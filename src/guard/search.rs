@@ -29,6 +29,7 @@
 //! end of the search, as if the search had been made at that moment.
 
 use super::key::Key;
+use super::options::Options;
 use super::print::Print;
 use super::scope::Scope;
 use super::texts::TextSearch;
@@ -44,18 +45,12 @@ use pgrx::{PgList, PgRelation, PgTupleDesc, pg_sys};
 
 pub(super) struct Search<'a> {
     pub(super) call: &'a Call,
-    pub(super) column: &'a str,
+    pub(super) options: &'a Options,
     pub(super) fingerprint: Print,
-    /// Only rows of this scope are.
+    /// Only rows of this scope are near.
     pub(super) scope: &'a Scope,
-    /// Rows within this distance are near.
-    pub(super) distance: u32,
-    /// Rows with such texts are near instead.
+    /// Rows with such texts are near, and not those within the distance.
     pub(super) texts: Option<&'a TextSearch>,
-    /// Whether to find the nearest row instead of any.
-    pub(super) nearest: bool,
-    /// Whether to read whole tables that have no usable index.
-    pub(super) without_index: bool,
     /// The similarity of a near row's text, if it meets a further condition.
     pub(super) verify: &'a dyn Fn(&Row) -> Option<f64>,
 }
@@ -131,7 +126,7 @@ impl Search<'_> {
                 let found = self.first(relation, self.index_of(relation), start);
                 pg_sys::table_close(relation, pg_sys::NoLock as i32);
                 best = nearer(best, found);
-                if best.is_some() && !self.nearest {
+                if best.is_some() && !self.options.wants_nearest() {
                     break;
                 }
             }
@@ -164,7 +159,7 @@ impl Search<'_> {
         unsafe {
             let indexes = PgList::<pg_sys::Oid>::from_pg(pg_sys::RelationGetIndexList(relation));
             let columns = PgTupleDesc::from_pg_copy((*relation).rd_att);
-            let number = columns.iter().position(|it| !it.attisdropped && it.name() == self.column);
+            let number = columns.iter().position(|it| !it.attisdropped && it.name() == self.options.column);
             let usable = |oid: pg_sys::Oid| {
                 let opened = PgRelation::with_lock(oid, pg_sys::AccessShareLock as i32);
                 let index = opened.as_ptr();
@@ -184,7 +179,7 @@ impl Search<'_> {
                 Some(texts) => texts.index_of(relation),
                 None => indexes.iter_oid().filter_map(usable).max_by_key(|it| it.0).map(|it| it.1),
             };
-            if found.is_none() && !self.without_index {
+            if found.is_none() && !self.options.without_index {
                 let relation = PgRelation::from_pg(relation);
                 let name = relation.name();
                 let (on, how) = match self.texts {
@@ -193,11 +188,14 @@ impl Search<'_> {
                         (format!("{} of {columns}", texts.what()), "dedup_setup makes it.".to_owned())
                     }
                     None => {
-                        let columns = self.scope.columns().chain([self.column]);
+                        let columns = self.scope.columns().chain([self.options.column.as_str()]);
                         let columns = columns.map(quote_identifier).collect::<Vec<_>>().join(", ");
                         let create =
                             format!("CREATE INDEX ON {} USING banding ({columns})", quote_identifier(name));
-                        (format!("column \"{}\"", self.column), create + "; a partial index does not serve.")
+                        (
+                            format!("column \"{}\"", self.options.column),
+                            create + "; a partial index does not serve.",
+                        )
                     }
                 };
                 let trigger = self.call.trigger_name();
@@ -228,7 +226,7 @@ impl Search<'_> {
             let forward = pg_sys::ScanDirection::ForwardScanDirection;
             let mut best = None;
             // An index of fingerprints returns the nearest row first.
-            let first_is_best = !self.nearest || index.is_some() && self.texts.is_none();
+            let first_is_best = !self.options.wants_nearest() || index.is_some() && self.texts.is_none();
             let mut goes_on = || {
                 let found = self.candidate(relation, &columns, slot, start);
                 best = nearer(best.take(), found);
@@ -238,14 +236,14 @@ impl Search<'_> {
                 (Some(index), Some(texts)) => texts.for_each_version(relation, index, slot, goes_on),
                 (Some(index), None) => {
                     let index = pg_sys::index_open(index, pg_sys::AccessShareLock as i32);
-                    let orders = i32::from(self.nearest);
+                    let orders = i32::from(self.options.wants_nearest());
                     let last = scope_columns(index);
                     let keys = (last > 0).then(|| self.scope.keys(index, &columns)).flatten();
                     let (mut keys, column) = (keys.unwrap_or_default(), last as i16 + 1);
                     keys.push(pg_sys::ScanKeyData {
                         sk_attno: column,
                         sk_strategy: WITHIN,
-                        sk_argument: self.fingerprint.ball(self.distance),
+                        sk_argument: self.fingerprint.ball(self.options.distance),
                         ..Default::default()
                     });
                     let mut order = pg_sys::ScanKeyData {
@@ -295,8 +293,10 @@ impl Search<'_> {
             let (tid, mut owned) = ((*slot).tts_tid, false);
             let tuple = pg_sys::ExecFetchSlotHeapTuple(slot, false, &mut owned);
             let row = Row::new(tuple, columns);
-            let distance = || row.value(self.column).map(|it| Print::of(it).distance(&self.fingerprint));
-            let is_near = |it: Option<u32>| self.texts.is_some() || it.is_some_and(|it| it <= self.distance);
+            let distance =
+                || row.value(&self.options.column).map(|it| Print::of(it).distance(&self.fingerprint));
+            let is_near =
+                |it: Option<u32>| self.texts.is_some() || it.is_some_and(|it| it <= self.options.distance);
             // What is read of the version itself is looked at first.
             if self.fingerprint.of == pg_sys::INT8OID && !is_near(distance()) {
                 return None;

@@ -1,7 +1,6 @@
 //! Look-ups in the catalogue, and the state of the transaction.
 
-use super::changes::Changes;
-use super::names::Schemas;
+use super::names::{Changes, Schemas};
 use super::rows::{Column, Values, base_type, string, type_cache};
 use super::spi::{Argument, for_each, oid, query_catalogue};
 use super::{raise_no_object, raise_state, raise_unsupported};

@@ -31,7 +31,6 @@ pub(crate) use argument;
 
 pub(crate) mod aggregate;
 mod catalog;
-mod changes;
 mod error;
 mod host;
 mod internal;

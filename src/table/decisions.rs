@@ -117,10 +117,9 @@ impl DecisionTable {
 
     pub(crate) fn all(&self) -> Decisions {
         let mut decisions = Decisions::default();
-        for_each_of_query(&format!("SELECT d.a, d.b, d.same FROM {} AS d", self.0.name), &[], |columns| {
-            let typoid = columns[0].base_type();
-            let decisions = &mut decisions;
-            move |row: &Values<'_>| {
+        let typoid = self.0.column("a").base_type();
+        for_each_of_query(&format!("SELECT d.a, d.b, d.same FROM {} AS d", self.0.name), &[], |_| {
+            |row: &Values<'_>| {
                 if let (Some(a), Some(b), Some(_)) = (key(row, 0, typoid), key(row, 1, typoid), row.get(2))
                     && a != b
                 {

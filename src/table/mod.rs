@@ -7,7 +7,6 @@ mod generated;
 mod options;
 mod pairs;
 mod relation;
-mod rows;
 mod settings;
 mod source;
 mod stored;

@@ -91,8 +91,8 @@ impl Options {
             .chain(&self.side)
             .map(String::as_str)
             .collect();
-        let (apart, hashes) = (self.method == Method::Records, self.method == Method::Hash);
-        source.texts(&Wanted { id: self.id.as_deref(), texts: &self.columns, apart, hashes, others: &others })
+        let (id, texts, method) = (self.id.as_deref(), &self.columns[..], self.method);
+        source.texts(&Wanted { id, texts, method, others: &others })
     }
 }
 

@@ -4,8 +4,7 @@
 use super::decisions::DecisionTable;
 use super::generated::{Generated, Searched};
 use super::options::Written;
-use super::relation::{Table, root, table_name};
-use super::rows::rows_of;
+use super::relation::{Table, root, rows_of, table_name};
 use super::stored::{ID, KEEP, Stored, raise_damaged};
 use super::texts::{content, running};
 use crate::corpus::{Database, cached_from_text, raise_recipe};

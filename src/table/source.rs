@@ -26,10 +26,8 @@ pub(crate) struct Wanted<'a> {
     pub id: Option<&'a str>,
     /// The columns of the text, if it is not the only one of a text type.
     pub texts: &'a [String],
-    /// They are read one by one.
-    pub apart: bool,
-    /// They are hashes, and may be digits.
-    pub hashes: bool,
+    /// By records they are read one by one; hashes may be digits.
+    pub method: Method,
     pub others: &'a [&'a str],
 }
 
@@ -159,14 +157,15 @@ impl Table {
     fn select_texts(&self, wanted: &Wanted) -> String {
         let id = self.id(wanted.id);
         let texts = self.texts(Some(id), wanted.texts);
+        let (apart, hashes) = (wanted.method == Method::Records, wanted.method == Method::Hash);
         let compares_digits = texts.iter().all(|name| self.column(name).is_digits());
-        if compares_digits && !wanted.apart && !wanted.hashes && !wanted.texts.is_empty() {
+        if compares_digits && !apart && !hashes && !wanted.texts.is_empty() {
             self.column(texts[0]).check_no_digits()
         }
         let column = |name: &str| format!("t.{}", quoted(name));
         let content = match texts[..] {
-            _ if wanted.apart => texts.iter().map(|name| self.as_text(name)).collect::<Vec<_>>().join(", "),
-            [one] if wanted.hashes => column(one),
+            _ if apart => texts.iter().map(|name| self.as_text(name)).collect::<Vec<_>>().join(", "),
+            [one] if hashes => column(one),
             [one] => self.as_text(one),
             _ => {
                 let written = texts.iter().map(|name| as_text(&column(name), self.column(name).typoid));
@@ -180,7 +179,7 @@ impl Table {
         };
         let mut listed = vec![column(id), content];
         let mut names = vec![id];
-        if wanted.apart || texts.len() == 1 {
+        if apart || texts.len() == 1 {
             names.extend(&texts);
         }
         for name in wanted.others.iter().map(|name| self.column(name).name.as_str()) {

@@ -72,12 +72,8 @@ impl Table {
                ON c.oid OPERATOR(pg_catalog.=) pg_catalog.to_regclass(u.name)::pg_catalog.oid \
              WHERE c.relkind OPERATOR(pg_catalog.=) 'r' \
                AND pg_catalog.pg_get_userbyid(c.relowner) OPERATOR(pg_catalog.=) current_user";
-        let own = query_all(SQL, &[self.names()], |_| ());
-        own.len() == 3 || self.checked().is_some()
-    }
-
-    fn names(&self) -> Argument {
-        Argument::of([&self.name, &self.merges, &self.state].map(String::clone).to_vec())
+        let names = [&self.name, &self.merges, &self.state].map(String::clone).to_vec();
+        query_all(SQL, &[Argument::of(names)], |_| ()).len() == 3 || self.checked().is_some()
     }
 
     /// The result of that name, which may not exist.
@@ -181,10 +177,10 @@ impl Table {
     /// What is saved with the result, which the caller has locked.
     pub(super) fn saved(&self) -> Saved {
         let ids = self.checked().unwrap_or(pg_sys::InvalidOid);
+        let state = &self.state;
         let sql = format!(
             "SELECT s.source, s.options::pg_catalog.text, s.asked::pg_catalog.text, s.search_path, s.arrivals, s.rows, s.follow, s.statistics, s.decisions \
-             FROM {} AS s",
-            self.state
+             FROM {state} AS s"
         );
         let saved = |row: &Values<'_>| {
             Some(Saved {
@@ -210,13 +206,8 @@ impl Table {
         let refuse = |what: String, hint: &str| -> ! { raise_state(what, format!("{hint} {REBUILD}")) };
         let bare = &self.bare;
         if saved.path != path {
-            refuse(
-                format!(
-                    "the source of table \"{bare}\" was first read with another search_path: {}",
-                    saved.path
-                ),
-                "Call dedup_into with that one if you know it for yours.",
-            )
+            let what = format!("the source of table \"{bare}\" was first read with another search_path: ");
+            refuse(what + &saved.path, "Call dedup_into with that one if you know it for yours.")
         }
         if !is_source(&saved.source) {
             refuse(
@@ -307,10 +298,9 @@ impl Table {
         ] {
             execute(&sql, &[]);
         }
-        let sql = format!(
-            "INSERT INTO {state} VALUES ($1::pg_catalog.regclass, $2, $3::pg_catalog.jsonb, $4::pg_catalog.jsonb, $5, 0, 0, NULL, NULL, NULL)"
-        );
-        execute(&sql, &[name, first.source, &first.options, first.asked, first.path].map(Argument::of));
+        let values = "$1::pg_catalog.regclass, $2, $3::pg_catalog.jsonb, $4::pg_catalog.jsonb, $5, 0, 0, NULL, NULL, NULL";
+        let arguments = [name, first.source, &first.options, first.asked, first.path].map(Argument::of);
+        execute(&format!("INSERT INTO {state} VALUES ({values})"), &arguments);
     }
 
     /// Whether it has its key, and so was filled before.
