@@ -1,9 +1,8 @@
 //! pg_dedup: near-duplicate rows in PostgreSQL.
 //!
-//! The algorithms are in the crate `dedup_core`; here is what PostgreSQL sees of them, one module for each
-//! feature, and in `pg` what any extension needs of PostgreSQL. The SQL itself is written by hand under
-//! `sql/`: pgrx contributes the calling convention and the guard that turns a Rust panic into an error, not
-//! the declarations.
+//! The algorithms are in the crate `dedup_core`; here is what PostgreSQL sees of them, one module for each feature, and in `pg`
+//! what any extension needs of PostgreSQL. The SQL itself is written by hand under `sql/`: pgrx contributes the calling
+//! convention and the guard that turns a Rust panic into an error, not the declarations.
 
 use pg::settings;
 use pgrx::prelude::*;

@@ -1,5 +1,4 @@
-//! `hamming_ball`: the fingerprints within a distance of one, and the
-//! operators that ask whether a fingerprint lies in it.
+//! `hamming_ball`: the fingerprints within a distance of one, and the operators that ask whether a fingerprint lies in it.
 
 use super::bits::is_at;
 use crate::pg::{Message, raise_representation};

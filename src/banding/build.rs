@@ -1,5 +1,4 @@
-//! Building an index: the heap is read once (`build_workers`), the rows are sorted four times, the pages are written
-//! in order.
+//! Building an index: the heap is read once (`build_workers`), the rows are sorted four times, the pages are written in order.
 //!
 //! Locking: nobody else uses the file yet; pages are locked only because the buffer manager
 //! requires it. WAL: none while building; the finished file is logged once, whole. The init fork of

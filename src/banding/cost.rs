@@ -254,9 +254,8 @@ unsafe fn asked(
     index: *mut pg_sys::IndexOptInfo,
     clause: *mut pg_sys::IndexClause,
 ) -> Asked {
-    // SAFETY: an index clause of an operator class of this access method is an
-    // operator with the column on the left and a value or an array of them on
-    // the right, or a test for NULL; a node's tag says what it is.
+    // SAFETY: an index clause of an operator class of this access method is an operator with the column on the left and a value
+    // or an array of them on the right, or a test for NULL; a node's tag says what it is.
     unsafe {
         let unknown = Asked::Within(UNKNOWN_DISTANCE as u32);
         let Some(expression) = expression(clause) else { return unknown };

@@ -78,8 +78,7 @@ pub(super) unsafe fn constant_distance(
     }
 }
 
-/// The type `hamming_ball` of the extension whose function is `sibling`: the
-/// one in the same schema, whatever the search path.
+/// The type `hamming_ball` of the extension whose function is `sibling`: the one in the same schema, whatever the search path.
 pub(super) fn ball_type(sibling: pg_sys::Oid) -> Option<pg_sys::Oid> {
     type_in(schema_of(sibling), c"hamming_ball")
 }

@@ -49,8 +49,7 @@ impl Rows {
     ) -> f64 {
         let mut take: Take = &mut take;
         let state = std::ptr::from_mut(&mut take).cast::<c_void>();
-        // SAFETY: the caller's promise; the scan may raise an error, hence the
-        // guard around the call through a pointer.
+        // SAFETY: the caller's promise; the scan may raise an error, hence the guard around the call through a pointer.
         unsafe {
             let read = (*(*self.heap).rd_tableam).index_build_range_scan;
             pg_sys::ffi::pg_guard_ffi_boundary(|| {
@@ -73,8 +72,7 @@ unsafe extern "C-unwind" fn take_row(
     _alive: bool,
     state: *mut c_void,
 ) {
-    // SAFETY: PostgreSQL gives a value and a flag for each column, and
-    // the state that `Rows::each` has given it.
+    // SAFETY: PostgreSQL gives a value and a flag for each column, and the state that `Rows::each` has given it.
     unsafe {
         let (take, tid) = (&mut *state.cast::<Take>(), tid_of(*tid));
         for_each_entry(index, values, is_null, |scope, fingerprint| take(scope, fingerprint, tid));

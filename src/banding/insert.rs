@@ -21,8 +21,7 @@ pub(super) unsafe extern "C-unwind" fn aminsert(
     unchanged: bool,
     _info: *mut pg_sys::IndexInfo,
 ) -> bool {
-    // SAFETY: PostgreSQL gives a value and a flag for each column, and
-    // an index that it keeps open and locked during the call.
+    // SAFETY: PostgreSQL gives a value and a flag for each column, and an index that it keeps open and locked during the call.
     unsafe {
         let pages = RelationPages::new(index);
         let banding = open_index(index, &pages);

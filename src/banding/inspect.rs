@@ -107,9 +107,8 @@ fn not_banding(oid: pg_sys::Oid) -> ! {
 /// Checks a banding index; with `heapallindexed`, also that every row of the table that the current snapshot
 /// sees is in all trees. Raises an error if anything is wrong.
 ///
-/// Only for roles that may act as the owner: with `heapallindexed`, functions of the index run with the
-/// owner's rights, and what they do may depend on the session that calls them; without, a walk
-/// through all pages holds up writers.
+/// Only for roles that may act as the owner: with `heapallindexed`, functions of the index run with the owner's rights, and
+/// what they do may depend on the session that calls them; without, a walk through all pages holds up writers.
 #[pg_extern(sql = "")]
 fn banding_check(index: pg_sys::Oid, heapallindexed: bool) {
     let open = OpenIndex::open(index, Right::Own);
@@ -170,8 +169,7 @@ unsafe fn scan_table(
     snapshot: pg_sys::Snapshot,
     mut take: impl FnMut(u32, Option<u64>, Tid),
 ) {
-    // SAFETY: the caller's promise; the scan may raise an error, hence the
-    // guard around the call through a pointer.
+    // SAFETY: the caller's promise; the scan may raise an error, hence the guard around the call through a pointer.
     unsafe {
         // Functions of the index run as the table's owner, whoever checks; they
         // find nothing of the caller's by name, and their settings end with the scan.

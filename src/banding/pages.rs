@@ -1,9 +1,8 @@
 //! The banding index's pages on PostgreSQL's buffers and generic WAL.
 //!
-//! Locking: a guard is a pin and a content lock on one buffer. It releases both when it is dropped,
-//! but not while an error unwinds: then the transaction's abort has released the locks already, or
-//! is about to, and resource owners give back the pins; a second release would trip an assertion. A
-//! buffer of a temporary index has no lock, only the pin.
+//! Locking: a guard is a pin and a content lock on one buffer. It releases both when it is dropped, but not while an error
+//! unwinds: then the transaction's abort has released the locks already, or is about to, and resource owners give back the
+//! pins; a second release would trip an assertion. A buffer of a temporary index has no lock, only the pin.
 //!
 //! WAL: one commit is one generic record. Generic WAL zeroes what lies between `pd_lower` and `pd_upper`, so
 //! `pd_lower` always ends the bytes in use. On an unlogged or temporary index the same calls change the

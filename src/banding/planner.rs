@@ -149,8 +149,7 @@ unsafe fn comparison(
     Comparison { left, right, distance, function }
 }
 
-/// What an operator compares: `fp <@ ball` or `ball =~ ball`; `None` for what else these estimators have been
-/// given to.
+/// What an operator compares: `fp <@ ball` or `ball =~ ball`; `None` for what else these estimators have been given to.
 ///
 /// # Safety
 /// The arguments are what PostgreSQL passes to an estimator of the operator.

@@ -1,11 +1,10 @@
 //! Scans: plain, ordered and bitmap.
 //!
-//! Locking and WAL: pages are locked only inside a batch, one at a time and shared; between
-//! two calls nothing is locked or pinned. That is safe with any snapshot: an MVCC snapshot does not
-//! see a row that has been stored in the place of a removed one, and for other snapshots (exclusion
-//! constraints) `xs_recheck` makes the executor check the row again. A few of the rows that turned out to be dead are kept in
-//! mind; at the end the entries of some are removed as an insert adds them: one record a row. Who searches does not wait for
-//! more; inserts and VACUUM remove the rest.
+//! Locking and WAL: pages are locked only inside a batch, one at a time and shared; between two calls nothing is locked or
+//! pinned. That is safe with any snapshot: an MVCC snapshot does not see a row that has been stored in the place of a removed
+//! one, and for other snapshots (exclusion constraints) `xs_recheck` makes the executor check the row again. A few of the rows
+//! that turned out to be dead are kept in mind; at the end the entries of some are removed as an insert adds them: one record a
+//! row. Who searches does not wait for more; inserts and VACUUM remove the rest.
 
 use super::ball::Ball;
 use super::bits::{BitBall, parts_of};
@@ -165,8 +164,7 @@ impl Scan {
         Ok(true)
     }
 
-    /// Puts rows that are equally far from the query in order, and holds back
-    /// the last such rows if there may be more of them.
+    /// Puts rows that are equally far from the query in order, and holds back the last such rows if there may be more of them.
     ///
     /// # Safety
     /// As [`fetch`](Self::fetch).
@@ -200,8 +198,7 @@ pub(super) unsafe extern "C-unwind" fn ambeginscan(
     keys: i32,
     order_bys: i32,
 ) -> pg_sys::IndexScanDesc {
-    // SAFETY: PostgreSQL gives an open index; the state lives in a child of the
-    // context that the descriptor lives in.
+    // SAFETY: PostgreSQL gives an open index; the state lives in a child of the context that the descriptor lives in.
     unsafe {
         let scan = pg_sys::RelationGetIndexScan(index, keys, order_bys);
         let context = pg_sys::AllocSetContextCreateInternal(

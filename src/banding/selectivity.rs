@@ -178,8 +178,7 @@ unsafe fn first_part(value: pg_sys::Datum, of: pg_sys::Oid) -> u64 {
 /// # Safety
 /// The tuple is of pg_statistic.
 unsafe fn slot(tuple: pg_sys::HeapTuple, kind: u32, parts: u32) -> Option<(Vec<u64>, Vec<f64>)> {
-    // SAFETY: the slot is filled if the function says so, with as many values
-    // and numbers as it says; it is freed once.
+    // SAFETY: the slot is filled if the function says so, with as many values and numbers as it says; it is freed once.
     unsafe {
         let mut slot = pg_sys::AttStatsSlot::default();
         if !pg_sys::get_attstatsslot(&mut slot, tuple, kind as i32, pg_sys::InvalidOid, parts as i32) {

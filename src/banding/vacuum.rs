@@ -1,10 +1,8 @@
-//! VACUUM, in one pass: dead entries are removed page by page and buckets counted; then hot ones are
-//! given their second level.
+//! VACUUM, in one pass: dead entries are removed page by page and buckets counted; then hot ones are given their second level.
 //!
-//! Locking and WAL: one page at a time, shared, and exclusively where an entry is dead; one record a page that changes, and
-//! one a page that becomes free. No cleanup
-//! lock is needed: a scan that was given a row pointer holds no pin, and its snapshot does not see
-//! a row stored since in the same place (for snapshots of other kinds the scan asks for a recheck).
+//! Locking and WAL: one page at a time, shared, and exclusively where an entry is dead; one record a page that changes, and one
+//! a page that becomes free. No cleanup lock is needed: a scan that was given a row pointer holds no pin, and its snapshot does
+//! not see a row stored since in the same place (for snapshots of other kinds the scan asks for a recheck).
 
 use super::pages::RelationPages;
 use super::scope::parts;

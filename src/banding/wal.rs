@@ -1,10 +1,9 @@
 //! A record of small changes, written as generic WAL writes one.
 //!
-//! `GenericXLogFinish` copies each page and finds out what changed by comparing it with the copy,
-//! byte by byte: half the time of an insert. A caller that knows its changes can write the record
-//! directly. Its form is that of `generic_xlog.c`, the same in all versions: for each page a run of
-//! fragments (offset, length, bytes); replay writes them and zeroes what lies between `pd_lower`
-//! and `pd_upper`. The TAP test `050_wal_record` compares the two (`pg_dedup.generic_wal`).
+//! `GenericXLogFinish` copies each page and finds out what changed by comparing it with the copy, byte by byte: half the time
+//! of an insert. A caller that knows its changes can write the record directly. Its form is that of `generic_xlog.c`, the same
+//! in all versions: for each page a run of fragments (offset, length, bytes); replay writes them and zeroes what lies between
+//! `pd_lower` and `pd_upper`. The TAP test `050_wal_record` compares the two (`pg_dedup.generic_wal`).
 
 use crate::pg::version;
 use pgrx::pg_sys;

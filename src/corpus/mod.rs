@@ -1,5 +1,4 @@
-//! Corpora and dictionaries: versions that are built once, named in recipes, and dropped when no
-//! recipe names them any more.
+//! Corpora and dictionaries: versions that are built once, named in recipes, and dropped when no recipe names them any more.
 
 mod cache;
 mod recipe_arg;

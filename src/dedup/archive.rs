@@ -77,9 +77,8 @@ pub(super) fn is_own(name: &str) -> bool {
 }
 
 impl Archive {
-    /// The archive of that name, if it is there and can be trusted.
-    /// Raises 42809, 42501, 55000 for a table that must not be written, 42P07 for one that is no archive, 42804 for one of
-    /// other ids.
+    /// The archive of that name, if it is there and can be trusted. Raises 42809, 42501, 55000 for a table that must not be
+    /// written, 42P07 for one that is no archive, 42804 for one of other ids.
     pub fn found(of: &Table, name: &str) -> Option<Archive> {
         const MAY: &str = "SELECT WHERE pg_catalog.has_table_privilege($1, 'DELETE')";
         let there = table_named(name)?;
@@ -130,9 +129,8 @@ impl Archive {
         Some(Archive { table })
     }
 
-    /// The archive of that name, which is made if it is not there, with all columns of the table.
-    /// Raises as [`Archive::found`], 42701 for a table that has columns of an archive, 0A000 for types of other roles, 42501 for
-    /// a caller who cannot make it.
+    /// The archive of that name, which is made if it is not there, with all columns of the table. Raises as [`Archive::found`],
+    /// 42701 for a table that has columns of an archive, 0A000 for types of other roles, 42501 for a caller who cannot make it.
     pub fn open(of: &Table, given: Option<&str>) -> Archive {
         if let Some(column) = of.columns.iter().find(|column| is_own(&column.name)) {
             raise_duplicate_column(
@@ -281,8 +279,7 @@ pub(super) fn listed(sql: &str) -> Option<String> {
     (count > 0).then(|| found.join(", ") + &more)
 }
 
-/// Sees to it that no cast of another role makes values of one type values of the other.
-/// Raises 0A000.
+/// Sees to it that no cast of another role makes values of one type values of the other. Raises 0A000.
 pub(super) fn check_assigned(types: [pg_sys::Oid; 2], column: &str, table: &str) {
     let [from, to] = types.map(base_type);
     if from != to && !(is_built_in(from) && is_built_in(to)) {

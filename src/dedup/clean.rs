@@ -1,5 +1,4 @@
-//! `dedup_clean`: the rows that repeat a kept one, looked at or deleted; and the
-//! groups that `dedup` of a table finds.
+//! `dedup_clean`: the rows that repeat a kept one, looked at or deleted; and the groups that `dedup` of a table finds.
 
 use super::archive::{Archive, Call, GONE};
 use super::fill::{self, Fill};
@@ -174,8 +173,7 @@ pub(super) fn remove(
     Removed { run: Some(run), archive: archive.table.name.clone(), rows, filled }
 }
 
-/// The query for the ids of a table with settings and the groups that `dedup` puts them into;
-/// `None` for another table.
+/// The query for the ids of a table with settings and the groups that `dedup` puts them into; `None` for another table.
 pub(crate) fn groups_of(table: pg_sys::Oid) -> Option<String> {
     Settings::of(table)?;
     Some(format!("SELECT d.id, d.keeper FROM {}", Call::of(&Table::of(table)).dedup))

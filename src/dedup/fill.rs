@@ -24,9 +24,8 @@ pub(super) struct Fill {
     is_text: bool,
 }
 
-/// What each column is filled with.
-/// Raises 42703 for no column, 428C9 for one that cannot be written, 42804 for one of a type that has no such value, 22023 for
-/// what decides what a row repeats.
+/// What each column is filled with. Raises 42703 for no column, 428C9 for one that cannot be written, 42804 for one of a type
+/// that has no such value, 22023 for what decides what a row repeats.
 pub(super) fn read(written: &Written, table: &Table) -> Vec<Fill> {
     let Some(columns) = written.get("fill").and_then(|it| it.as_object()) else { return Vec::new() };
     if written.get("archive") == Some(&false.into()) {
@@ -269,8 +268,7 @@ fn told<'c>(alias: &str, columns: impl Iterator<Item = (&'c str, pg_sys::Oid)>) 
 }
 
 /// Gives kept rows back what they were, of those `which` (a condition on `a`) that no row of the run is missing of. What was
-/// changed since stays.
-/// Raises 55000 if one is not written.
+/// changed since stays. Raises 55000 if one is not written.
 pub(super) fn back(call: &Call, archive: &Archive, which: &str) {
     let (Call { table, id, base, equals, .. }, name) = (call, &archive.table.name);
     let of = &table.name;

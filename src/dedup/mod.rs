@@ -79,8 +79,7 @@ fn write(found: &mut Found, ids: &ValueType, mut output: Output, progress: &Prog
         {
             doubtful = Some((similarity, [row, keeper]));
         }
-        // SAFETY: the ids are written as their type has it; declared as two of that type, text,
-        // integer, double precision.
+        // SAFETY: the ids are written as their type has it; declared as two of that type, text, integer, double precision.
         unsafe {
             output.add([
                 Some(ids.make(&own)),

@@ -121,8 +121,7 @@ impl Reference {
         format!("{} AS c JOIN {} AS t ON {}", self.from, self.parent, self.matches())
     }
 
-    /// How many rows point at those that go, without going themselves.
-    /// Raises 42501 if the caller does not see all of them.
+    /// How many rows point at those that go, without going themselves. Raises 42501 if the caller does not see all of them.
     fn count(&self, call: &Call, ids: Argument) -> u64 {
         let Call { id, base, equals, .. } = call;
         let name = &self.child.name;

@@ -139,8 +139,7 @@ impl Shape {
     }
 }
 
-/// A hash as PostgreSQL writes it.
-/// Raises 22P02 for what is none.
+/// A hash as PostgreSQL writes it. Raises 22P02 for what is none.
 fn hash_of(written: String, is_bits: bool) -> String {
     match parts_of_written(&written) {
         Some(parts) if written.len() == 64 * parts.len() => written,
@@ -177,8 +176,7 @@ fn key(columns: &[Column], name: &str) -> (usize, pg_sys::Oid) {
     (at, columns[at].base_type())
 }
 
-/// Refuses a column by which no row can be kept.
-/// Raises 42804.
+/// Refuses a column by which no row can be kept. Raises 42804.
 pub(crate) fn check_kept_by(column: &Column) {
     if !ORDERED.contains(&column.base_type()) {
         refuse(

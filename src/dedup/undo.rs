@@ -96,8 +96,7 @@ fn dedup_undo(
 }
 
 /// Writes that the rows that come back are not the same as those that were kept for them, in the place of what `dedup_clean`
-/// wrote.
-/// Raises 23514 if people have decided otherwise.
+/// wrote. Raises 23514 if people have decided otherwise.
 fn keep_apart(call: &Call, archive: &Archive, chosen: &str) {
     let (Call { id, base, equals, .. }, name) = (call, &archive.table.name);
     let pair = |a: &str, b: &str| {

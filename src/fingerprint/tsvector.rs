@@ -43,8 +43,7 @@ pub(super) struct TsVector<'a>(&'a [u8]);
 
 pub(super) struct Lexeme<'a> {
     pub(super) text: &'a str,
-    /// How often it occurs with the labels D, C, B and A; a lexeme without positions counts as one
-    /// occurrence with D.
+    /// How often it occurs with the labels D, C, B and A; a lexeme without positions counts as one occurrence with D.
     pub(super) labels: [u32; 4],
 }
 
@@ -84,9 +83,8 @@ impl<'a> FromDatum for TsVector<'a> {
         if is_null {
             return None;
         }
-        // SAFETY: the function is declared with a tsvector here, so the datum
-        // is a varlena; its detoasted form lives as long as the call. It is
-        // unpacked, because positions are aligned from the start of the value.
+        // SAFETY: the function is declared with a tsvector here, so the datum is a varlena; its detoasted form lives as long as
+        // the call. It is unpacked, because positions are aligned from the start of the value.
         unsafe {
             let varlena = pg_sys::pg_detoast_datum(datum.cast_mut_ptr());
             Some(TsVector(pgrx::varlena_to_byte_slice(varlena)))

@@ -74,8 +74,7 @@ fn partition_components(window: &Window) -> Vec<Option<u32>> {
     all
 }
 
-/// A Hamming distance given by a user.
-/// Raises an error if it is NULL or not 0 to 64.
+/// A Hamming distance given by a user. Raises an error if it is NULL or not 0 to 64.
 fn checked_distance(given: Option<i32>, name: &str) -> u32 {
     const HINT: &str = "A Hamming distance of fingerprints is 0 to 64.";
     match required(given, name, HINT) {

@@ -54,9 +54,8 @@ fn refuse_without_extension() -> ! {
 
 /// Does `work`, which writes a table of the extension, with the rights of whoever owns that: for what a caller may have done
 /// but not do. `work` is given the name of the extension's schema, quoted, and runs SQL that names nothing but what is in it.
-/// That name is kept to the end of the transaction.
-/// Raises 55000 if the table has triggers that are not the extension's: who was granted everything on all tables can make
-/// them, and they would run with these rights.
+/// That name is kept to the end of the transaction. Raises 55000 if the table has triggers that are not the extension's: who
+/// was granted everything on all tables can make them, and they would run with these rights.
 pub(crate) fn as_owner<R>(table: &str, work: impl FnOnce(&str) -> R) -> R {
     const OWNER: &str = "SELECT c.relowner FROM pg_catalog.pg_class c WHERE c.oid OPERATOR(pg_catalog.=) $1";
     let number = own_table(table).unwrap_or_else(|| refuse_without_extension());
@@ -184,11 +183,10 @@ pub(crate) fn is_built_in(oid: pg_sys::Oid) -> bool {
     oid.to_u32() < pg_sys::FirstNormalObjectId
 }
 
-/// Sees to it that values of a type can be written, compared and hashed by functions of nobody but the caller and
-/// superusers: its own ones, those of operator classes, and those of all types that it is made of. Casts do not count:
-/// only those of PostgreSQL's own types are ever taken. `stored`: values are made of their text or stored in a table of this
-/// role, so that checks of a domain run, of which it may be the owner too, and by ANALYZE what a range has for differences.
-/// Raises 0A000.
+/// Sees to it that values of a type can be written, compared and hashed by functions of nobody but the caller and superusers:
+/// its own ones, those of operator classes, and those of all types that it is made of. Casts do not count: only those of
+/// PostgreSQL's own types are ever taken. `stored`: values are made of their text or stored in a table of this role, so that
+/// checks of a domain run, of which it may be the owner too, and by ANALYZE what a range has for differences. Raises 0A000.
 pub(crate) fn check_type(typoid: pg_sys::Oid, stored: Option<pg_sys::Oid>) {
     if is_built_in(typoid) {
         return;
@@ -242,9 +240,8 @@ pub(crate) fn check_type(typoid: pg_sys::Oid, stored: Option<pg_sys::Oid>) {
     });
 }
 
-/// An expression for the text of another, of this type: by the function that writes the type's values, because a cast may
-/// be one that somebody else has made. NULL stays NULL, and a day is written alike in all sessions.
-/// Raises as [`check_type`].
+/// An expression for the text of another, of this type: by the function that writes the type's values, because a cast may be
+/// one that somebody else has made. NULL stays NULL, and a day is written alike in all sessions. Raises as [`check_type`].
 pub(crate) fn as_text(value: &str, typoid: pg_sys::Oid) -> String {
     check_type(typoid, None);
     let base = base_type(typoid);

@@ -1,5 +1,4 @@
-//! The host of algorithms over whole tables: temporary files, interrupts, progress, and signals
-//! kept off their threads.
+//! The host of algorithms over whole tables: temporary files, interrupts, progress, and signals kept off their threads.
 
 use super::memory::system_has;
 use super::progress::Progress;

@@ -19,8 +19,7 @@ use std::time::Duration;
 const RESERVE: usize = 8 << 20;
 
 static HELD: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
-/// Whether this process has ever held the reserve. The postmaster does not, because sessions
-/// inherit its memory.
+/// Whether this process has ever held the reserve. The postmaster does not, because sessions inherit its memory.
 static STARTED: AtomicBool = AtomicBool::new(false);
 /// The size of an allocation for which the reserve was given back, or 0.
 static SHORT: AtomicUsize = AtomicUsize::new(0);
@@ -35,8 +34,7 @@ struct Allocator;
 #[global_allocator]
 static ALLOCATOR: Allocator = Allocator;
 
-// SAFETY: all memory is the system allocator's; what is added when it fails
-// neither allocates by this allocator nor unwinds.
+// SAFETY: all memory is the system allocator's; what is added when it fails neither allocates by this allocator nor unwinds.
 unsafe impl GlobalAlloc for Allocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller's promise.

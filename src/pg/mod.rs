@@ -1,5 +1,4 @@
-//! PostgreSQL's interfaces as safe Rust, of use to any extension: errors, queries, rows, arguments,
-//! memory, temporary files.
+//! PostgreSQL's interfaces as safe Rust, of use to any extension: errors, queries, rows, arguments, memory, temporary files.
 
 /// Makes a type that `FromDatum` reads an argument of functions; `$read` reads the value of variable length, detoasted, that
 /// they are declared with.

@@ -52,8 +52,7 @@ pub(super) fn steady<R>(mut work: impl FnMut() -> R) -> R {
     }
 }
 
-/// Refuses to go on if a schema is renamed of which there is text.
-/// Raises 40001.
+/// Refuses to go on if a schema is renamed of which there is text. Raises 40001.
 pub(super) fn check() {
     let renamed = NAMED.with_borrow(|named| named.iter().find(|it| name(it.0) != it.1).cloned());
     if let Some((_, then)) = renamed {

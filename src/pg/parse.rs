@@ -46,9 +46,8 @@ unsafe extern "C-unwind" fn say_where(parsing: *mut c_void) {
     }
 }
 
-/// As `SPI_prepare_cursor`, with arguments of these types. The names in the text are those of the schemas that it was made
-/// for, and what it is planned for next is what they stand for now.
-/// Raises as [`names::check`].
+/// As `SPI_prepare_cursor`, with arguments of these types. The names in the text are those of the schemas that it was made for,
+/// and what it is planned for next is what they stand for now. Raises as [`names::check`].
 ///
 /// # Safety
 /// The server programming interface is connected.
@@ -64,9 +63,8 @@ pub(super) unsafe fn prepare(text: &CStr, types: &mut [pg_sys::Oid], options: c_
 /// As [`prepare`].
 unsafe fn parse(text: &CStr, types: &mut [pg_sys::Oid], options: c_int) -> pg_sys::SPIPlanPtr {
     let parsing = PARSING.with(UnsafeCell::get);
-    // SAFETY: the callback's memory outlives every error. After one it stays in the
-    // list until the error has left this function's caller for good, as it is
-    // wanted then; PostgreSQL sets the list back where it goes on.
+    // SAFETY: the callback's memory outlives every error. After one it stays in the list until the error has left this
+    // function's caller for good, as it is wanted then; PostgreSQL sets the list back where it goes on.
     unsafe {
         let previous = pg_sys::error_context_stack;
         (*parsing).callback =

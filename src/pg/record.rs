@@ -130,8 +130,7 @@ impl<'a> Row<'a> {
             | pg_sys::TIMETZOID => {
                 let mut buffer = [0; pg_sys::MAXDATELEN as usize + 1];
                 let utc = 0;
-                // SAFETY: the buffer has the size that this function asks
-                // for, and the descriptor says what type the datum is.
+                // SAFETY: the buffer has the size that this function asks for, and the descriptor says what type the datum is.
                 let written = unsafe {
                     pg_sys::JsonEncodeDateTime(buffer.as_mut_ptr(), datum, typoid, &utc);
                     CStr::from_ptr(buffer.as_ptr())

@@ -1,5 +1,4 @@
-//! The rows that a function returns: a tuplestore, which spills beyond
-//! `work_mem` and counts against `temp_file_limit`.
+//! The rows that a function returns: a tuplestore, which spills beyond `work_mem` and counts against `temp_file_limit`.
 
 use super::raise_unsupported;
 use pgrx::{PgTupleDesc, pg_sys};

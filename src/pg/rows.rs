@@ -61,8 +61,7 @@ impl Column {
             || matches!(base, BITOID | VARBITOID | BYTEAOID)
     }
 
-    /// Refuses a column whose values cannot be ids: rows are read in their order.
-    /// Raises 42804.
+    /// Refuses a column whose values cannot be ids: rows are read in their order. Raises 42804.
     pub(crate) fn check_id(&self) {
         if type_cache(self.typoid, pg_sys::TYPECACHE_LT_OPR).lt_opr == pg_sys::InvalidOid {
             raise_mismatch(

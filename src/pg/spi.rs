@@ -131,8 +131,7 @@ pub(crate) fn query_all<T>(
     rows
 }
 
-/// The text in the first column of the first row of a query; `None` if there is
-/// no row, or NULL in it. As [`query_all`].
+/// The text in the first column of the first row of a query; `None` if there is no row, or NULL in it. As [`query_all`].
 pub(crate) fn scalar(sql: &str, arguments: &[Argument]) -> Option<String> {
     query_all(sql, arguments, |row| row.text(0)).into_iter().next().flatten()
 }
@@ -220,8 +219,7 @@ pub(crate) fn describe(query: &str) -> (Vec<Column>, Schemas) {
     steady(|| unsafe { in_portal(&whole, &[], false, read) })
 }
 
-/// Parses a user's query for the sake of its errors, which say where in its
-/// text, before it becomes part of another one.
+/// Parses a user's query for the sake of its errors, which say where in its text, before it becomes part of another one.
 pub(crate) fn check_query(query: &str) {
     let text = terminated(query);
     // SAFETY: connect, prepare and finish in their order.
@@ -247,9 +245,8 @@ unsafe fn in_portal<R>(
 ) -> R {
     let (mut types, mut values, nulls) = split(arguments);
     let text = terminated(sql);
-    // SAFETY: connect, prepare, open, close and finish in their order; after an error the end of the
-    // transaction tidies up. The arguments are of their types. The work is done in the caller's memory
-    // context, so that what it keeps outlives the query.
+    // SAFETY: connect, prepare, open, close and finish in their order; after an error the end of the transaction tidies up. The
+    // arguments are of their types. The work is done in the caller's memory context, so that what it keeps outlives the query.
     with_snapshot(|| unsafe {
         let context = pg_sys::CurrentMemoryContext;
         pg_sys::SPI_connect();
@@ -324,9 +321,8 @@ unsafe extern "C-unwind" fn receive(
     slot: *mut pg_sys::TupleTableSlot,
     receiver: *mut pg_sys::DestReceiver,
 ) -> bool {
-    // SAFETY: the executor calls it with a slot that holds a row of the query's columns, and with the
-    // receiver that it was given, which is the first field of ours. If a row is refused, the error's way out
-    // sets owner and context right.
+    // SAFETY: the executor calls it with a slot that holds a row of the query's columns, and with the receiver that it was
+    // given, which is the first field of ours. If a row is refused, the error's way out sets owner and context right.
     unsafe {
         let receiver = &mut *receiver.cast::<Receiver<'_>>();
         pg_sys::slot_getallattrs(slot);

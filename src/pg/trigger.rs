@@ -29,8 +29,7 @@ struct Generated {
     slot: *mut pg_sys::TupleTableSlot,
 }
 
-/// What a function is told that is called as a trigger.
-/// Raises 39P01 if it is not.
+/// What a function is told that is called as a trigger. Raises 39P01 if it is not.
 ///
 /// # Safety
 /// `fcinfo` is that of the running call.
@@ -114,8 +113,7 @@ impl Call {
     /// The table that the trigger was created on: that of the row or, on a
     /// partition, one that it is a partition of, not always the topmost one.
     pub(crate) fn table_of_trigger(&self) -> pg_sys::Oid {
-        // SAFETY: as above; a row of pg_trigger begins with the fixed columns of
-        // its struct, and is read before its scan ends.
+        // SAFETY: as above; a row of pg_trigger begins with the fixed columns of its struct, and is read before its scan ends.
         unsafe {
             let (mut table, mut trigger) = ((*self.relation()).rd_id, (*(*self.data).tg_trigger).tgoid);
             if !(*(*self.data).tg_trigger).tgisclone {
@@ -349,8 +347,7 @@ impl Call {
         pg_sys::Datum::from(0usize)
     }
 
-    /// The column that a trigger is to set, and its type.
-    /// Raises 42703 if there is none, 428C9 if it is generated.
+    /// The column that a trigger is to set, and its type. Raises 42703 if there is none, 428C9 if it is generated.
     pub(crate) fn settable(&self, column: &str) -> (NonZeroUsize, pg_sys::Oid) {
         let (number, typoid) = self.known_column(column);
         if self.is_generated(number) {
@@ -368,8 +365,7 @@ impl Call {
     /// The result that stores the row with `column` set to a value, given in its text form, or NULL.
     pub(crate) fn keep_with(&self, column: &str, value: Option<&str>) -> pg_sys::Datum {
         let (number, typoid) = self.settable(column);
-        // SAFETY: the input function of the column's own type; the tuple is of
-        // the table whose columns these are.
+        // SAFETY: the input function of the column's own type; the tuple is of the table whose columns these are.
         unsafe {
             let (mut input, mut parameter) = (pg_sys::InvalidOid, pg_sys::InvalidOid);
             pg_sys::getTypeInputInfo(typoid, &mut input, &mut parameter);

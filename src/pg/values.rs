@@ -55,9 +55,8 @@ fn integer(typoid: pg_sys::Oid) -> Option<i16> {
 const WORD: usize = size_of::<u64>();
 
 impl ValueType {
-    /// For ids of `column` that the polymorphic function `call` gives back as
-    /// `result`; `call` is how it is called, up to the argument `id_type`.
-    /// Raises 42804 if the result is of another type, or the column cannot be an id.
+    /// For ids of `column` that the polymorphic function `call` gives back as `result`; `call` is how it is called, up to the
+    /// argument `id_type`. Raises 42804 if the result is of another type, or the column cannot be an id.
     pub(crate) fn of_result(column: &Column, result: pg_sys::Oid, call: &str) -> ValueType {
         ValueType::new(column, result).unwrap_or_else(|| {
             let name = column.type_name();
@@ -121,8 +120,7 @@ impl ValueType {
             into.extend_from_slice(&word.to_le_bytes());
             return;
         }
-        // SAFETY: the caller's promise: the value is stored as its type says; only a
-        // copy that was made here is freed.
+        // SAFETY: the caller's promise: the value is stored as its type says; only a copy that was made here is freed.
         unsafe {
             let stored: *mut u8 = value.cast_mut_ptr();
             let plain = match self.length {
@@ -195,8 +193,7 @@ impl ValueType {
     }
 }
 
-/// Ids by numbers: an integer is its own number, any other id waits in a
-/// temporary file, and its place there is its number.
+/// Ids by numbers: an integer is its own number, any other id waits in a temporary file, and its place there is its number.
 pub(crate) struct Ids {
     of: ValueType,
     file: TempFile,
@@ -430,8 +427,7 @@ pub(crate) struct DistinctIds {
 }
 
 impl DistinctIds {
-    /// No ids yet; `result` is the type that `of` gives back.
-    /// Raises 42804 if its values have no hash.
+    /// No ids yet; `result` is the type that `of` gives back. Raises 42804 if its values have no hash.
     pub(crate) fn new(of: ValueType, result: pg_sys::Oid) -> DistinctIds {
         let column = Column::new("", result, pg_sys::InvalidOid);
         let hash = integer(column.base_type()).is_none().then(|| {

@@ -1,5 +1,4 @@
-//! A table's settings: given once, taken by everything that works on the table.
-//! What is promised of them is in `docs/find.md`.
+//! A table's settings: given once, taken by everything that works on the table. What is promised of them is in `docs/find.md`.
 
 mod find;
 mod hashes;

@@ -191,8 +191,7 @@ impl<'t> Plan<'t> {
         }
     }
 
-    /// The statement that makes the index that is searched, unless it is there; that of a column that is made `anew` is
-    /// not.
+    /// The statement that makes the index that is searched, unless it is there; that of a column that is made `anew` is not.
     fn index(&self, anew: bool) -> Vec<String> {
         let Table { oid, name, .. } = self.table;
         match self.method {

@@ -7,8 +7,7 @@ use crate::pg::{
 };
 use pgrx::pg_sys;
 
-/// Refuses what is not a table all of whose rows are seen or none.
-/// Raises 42809.
+/// Refuses what is not a table all of whose rows are seen or none. Raises 42809.
 pub(crate) fn check_plain(table: &Table, what: &str) {
     if !table.is_plain() {
         raise_kind(
@@ -18,8 +17,7 @@ pub(crate) fn check_plain(table: &Table, what: &str) {
     }
 }
 
-/// Refuses a table that is neither of the other one's owner nor of a superuser.
-/// Raises 42501.
+/// Refuses a table that is neither of the other one's owner nor of a superuser. Raises 42501.
 pub(crate) fn check_owner(table: &Table, of: &Table, what: &str) {
     // SAFETY: any oid is answered.
     if table.owner() != of.owner() && !unsafe { pg_sys::superuser_arg(table.owner()) } {
@@ -34,8 +32,7 @@ pub(crate) fn check_owner(table: &Table, of: &Table, what: &str) {
 }
 
 /// Refuses a table that the caller must not write, for code of other roles would run. `trigger`: the function of the one that
-/// it has by us, if any.
-/// Raises 55000.
+/// it has by us, if any. Raises 55000.
 pub(crate) fn check_written(table: &Table, trigger: pg_sys::Oid) {
     let sql = format!(
         "SELECT {} FROM pg_catalog.pg_class c WHERE c.oid OPERATOR(pg_catalog.=) $1",

@@ -18,9 +18,8 @@ const COLUMNS: [&str; 3] = ["a", "b", "same"];
 const HINT: &str = "dedup_setup(…, '{\"decisions\": true}') makes one.";
 
 impl DecisionTable {
-    /// The table of that name.
-    /// Raises 42P01 if there is none, 42809 for another relation, behind which functions of others may be, 42703 and 42804 if
-    /// it has not the columns.
+    /// The table of that name. Raises 42P01 if there is none, 42809 for another relation, behind which functions of others may
+    /// be, 42703 and 42804 if it has not the columns.
     pub(crate) fn named(name: &str) -> DecisionTable {
         let Some(found) = table_named(name) else {
             raise_no_table(
@@ -81,8 +80,7 @@ impl DecisionTable {
         }
     }
 
-    /// The statements that make it for a table; none if it is there.
-    /// Raises as [`DecisionTable::named`].
+    /// The statements that make it for a table; none if it is there. Raises as [`DecisionTable::named`].
     pub(crate) fn make(name: &str, of: &Table, id: Option<&str>) -> Vec<String> {
         let column = of.id(id);
         let id = of.column(column).typoid;

@@ -30,8 +30,7 @@ impl Deref for Options {
     }
 }
 
-/// Refuses a value of an option, with its line of the manual.
-/// Raises 22023.
+/// Refuses a value of an option, with its line of the manual. Raises 22023.
 pub(crate) fn refuse_option(name: &str, what: impl Into<String>) -> ! {
     raise_wrong(Wrong::of(name, what))
 }

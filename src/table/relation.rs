@@ -72,8 +72,7 @@ impl Table {
         table
     }
 
-    /// The relation of that number. Its columns stay as they are to the end of the transaction.
-    /// Raises 42P01 if there is none.
+    /// The relation of that number. Its columns stay as they are to the end of the transaction. Raises 42P01 if there is none.
     pub(crate) fn of(oid: pg_sys::Oid) -> Table {
         const SQL: &str = "SELECT c.relkind::pg_catalog.text, c.relispartition, pg_catalog.pg_has_role(c.relowner, 'USAGE'), \
                 pg_catalog.pg_get_userbyid(c.relowner)::pg_catalog.text, a.attname::pg_catalog.text, a.atttypid, \
@@ -133,8 +132,7 @@ impl Table {
         raise_kind(format!("{} is not {what}", self.name), hint)
     }
 
-    /// The table, if settings can be given to it by the caller.
-    /// Raises 42809 if it is no table, 42501 if it is somebody else's.
+    /// The table, if settings can be given to it by the caller. Raises 42809 if it is no table, 42501 if it is somebody else's.
     pub(crate) fn to_set_up(oid: pg_sys::Oid) -> Table {
         let table = Table::of(oid);
         match table.kind.as_str() {
@@ -162,8 +160,7 @@ impl Table {
         table
     }
 
-    /// The column of that name.
-    /// Raises 42703 if there is none.
+    /// The column of that name. Raises 42703 if there is none.
     pub(crate) fn column(&self, name: &str) -> &TableColumn {
         self.columns.iter().find(|column| column.name == name).unwrap_or_else(|| {
             let names: Vec<&str> = self.columns.iter().map(|column| column.name.as_str()).collect();
@@ -182,8 +179,7 @@ impl Table {
         is_system || self.columns.iter().any(|column| column.name == name)
     }
 
-    /// The primary key.
-    /// Raises 42P16 if it is not one column.
+    /// The primary key. Raises 42P16 if it is not one column.
     pub(crate) fn key_column(&self) -> &str {
         match &self.key[..] {
             [one] => one,
@@ -210,8 +206,7 @@ impl Table {
         if columns.len() > MOST_COLUMNS { Vec::new() } else { columns }
     }
 
-    /// The only column of a text type beside `id` and the key.
-    /// Raises 42P16 if there is not exactly one.
+    /// The only column of a text type beside `id` and the key. Raises 42P16 if there is not exactly one.
     pub(crate) fn text_column(&self, id: Option<&str>) -> &str {
         let is_id = |column: &TableColumn| id == Some(&column.name) || self.key.contains(&column.name);
         let others = || self.columns.iter().filter(|column| !is_id(column));
@@ -239,8 +234,7 @@ impl Table {
         )
     }
 
-    /// A column as text in a generation expression.
-    /// Raises 428C9 for a generated column, 42P17 for one whose values are written
+    /// A column as text in a generation expression. Raises 428C9 for a generated column, 42P17 for one whose values are written
     /// as a setting of the session says.
     pub(crate) fn generated_text(&self, name: &str) -> String {
         let TableColumn { column, is_generated, .. } = self.column(name);

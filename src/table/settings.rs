@@ -1,5 +1,4 @@
-//! The settings of a table as they are now. A session keeps what it has read
-//! until the table or its settings change.
+//! The settings of a table as they are now. A session keeps what it has read until the table or its settings change.
 
 use super::decisions::DecisionTable;
 use super::generated::{Generated, Searched};
@@ -106,8 +105,7 @@ impl Settings {
         settings
     }
 
-    /// As [`Settings::of`], for a call that needs them.
-    /// Raises 55000 if the table has none.
+    /// As [`Settings::of`], for a call that needs them. Raises 55000 if the table has none.
     pub(crate) fn needed(table: pg_sys::Oid) -> Rc<Settings> {
         let none = || refuse(table, format!("table {} has no settings", table_name(table)), "); makes some.");
         Settings::of(table).unwrap_or_else(none)
@@ -181,8 +179,7 @@ impl Settings {
         self.fp == self.stored.fp && is_named(ID) && is_named(KEEP)
     }
 
-    /// The settings of the table that a row is of.
-    /// Raises as [`Settings::needed`], and 42809 for a row of no table.
+    /// The settings of the table that a row is of. Raises as [`Settings::needed`], and 42809 for a row of no table.
     pub(crate) fn of_row(row: &Record) -> Rc<Settings> {
         let Some(table) = row.table() else {
             raise_kind(
@@ -258,9 +255,8 @@ impl Settings {
         }
     }
 
-    /// The place of the column that a text alone is searched as: the first of running
-    /// text, if possible one of the default recipe.
-    /// Raises 55000 if no column is running text.
+    /// The place of the column that a text alone is searched as: the first of running text, if possible one of the default
+    /// recipe. Raises 55000 if no column is running text.
     pub(crate) fn main_column(&self) -> usize {
         let hash = (self.method == Method::Hash).then_some(0);
         self.main().or(hash).unwrap_or_else(|| {
@@ -271,8 +267,7 @@ impl Settings {
         })
     }
 
-    /// The column of the ids, if it is not the primary key.
-    /// Raises 55000 if it has been renamed or dropped.
+    /// The column of the ids, if it is not the primary key. Raises 55000 if it has been renamed or dropped.
     pub(crate) fn id(&self) -> Option<&str> {
         self.check_name(ID, false);
         self.stored.id.as_deref()
@@ -341,16 +336,14 @@ impl Settings {
         Searched::of(self.statistics.as_deref(), self.n as usize)
     }
 
-    /// The table in which people have decided of pairs of its rows.
-    /// Raises as [`DecisionTable::of_settings`].
+    /// The table in which people have decided of pairs of its rows. Raises as [`DecisionTable::of_settings`].
     pub(crate) fn decisions(&self) -> Option<&str> {
         let name = self.options.get("decisions")?.as_str()?;
         DecisionTable::of_settings(name, self.table);
         Some(name)
     }
 
-    /// The same, to be written.
-    /// Raises as [`DecisionTable::to_write`].
+    /// The same, to be written. Raises as [`DecisionTable::to_write`].
     pub(crate) fn decisions_to_write(&self) -> Option<Table> {
         let name = self.options.get("decisions")?.as_str()?;
         Some(DecisionTable::to_write(name, self.table))
@@ -455,8 +448,7 @@ pub(crate) fn chosen_by(method: Method, mut others: Value) -> Map<String, Value>
     chosen
 }
 
-/// Refuses what is no hash.
-/// Raises 22P02.
+/// Refuses what is no hash. Raises 22P02.
 pub(crate) fn refuse_hash(written: &str) -> ! {
     raise_representation(
         format!("\"{}\" is no hash", written.chars().take(40).collect::<String>()),

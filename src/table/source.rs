@@ -36,9 +36,8 @@ pub(crate) const FINGERPRINTS: &str =
     "The query returns two columns: the row's id and its fingerprint (bigint, in near_dup_pairs also bit).";
 
 impl Source {
-    /// Reads the argument.
-    /// Raises 22004 for NULL, 42601 for what is neither a query nor a name, 42P01 if
-    /// there is no such table, 42809 if it is something else than a table.
+    /// Reads the argument. Raises 22004 for NULL, 42601 for what is neither a query nor a name, 42P01 if there is no such
+    /// table, 42809 if it is something else than a table.
     pub(crate) fn new(written: Option<&str>) -> Source {
         Source::argument("source", written)
     }
@@ -76,8 +75,7 @@ impl Source {
         }
     }
 
-    /// The query that reads the texts, or what a query reads. A table's are in the
-    /// order of its primary key, if it has one.
+    /// The query that reads the texts, or what a query reads. A table's are in the order of its primary key, if it has one.
     pub(crate) fn contents(&self) -> String {
         self.read(Table::select_contents)
     }
@@ -115,9 +113,8 @@ impl Source {
 }
 
 impl Table {
-    /// The column of the ids: the option's, else that of the table's settings, else the primary key.
-    /// Raises 42703 if there is no such column, 42P16 if nothing is named and the
-    /// table has no primary key of one column.
+    /// The column of the ids: the option's, else that of the table's settings, else the primary key. Raises 42703 if there is
+    /// no such column, 42P16 if nothing is named and the table has no primary key of one column.
     pub(crate) fn id(&self, named: Option<&str>) -> &str {
         let settings = Settings::of(self.oid).filter(|_| named.is_none());
         let named = named.or_else(|| settings.as_deref().and_then(Settings::id));
@@ -133,9 +130,8 @@ impl Table {
         ValueType::of_result(&column, result, call)
     }
 
-    /// The columns of the text: the option's, else those of the table's settings, else the only
-    /// one of a text type beside `id` and the key.
-    /// Raises 42703 if there is no such column, 42P16 if nothing is named and there is not exactly one.
+    /// The columns of the text: the option's, else those of the table's settings, else the only one of a text type beside `id`
+    /// and the key. Raises 42703 if there is no such column, 42P16 if nothing is named and there is not exactly one.
     pub(crate) fn texts<'a>(&'a self, id: Option<&str>, named: &[String]) -> Vec<&'a str> {
         let settings = Settings::of(self.oid).filter(|_| named.is_empty());
         match &settings {

@@ -83,8 +83,7 @@ fn call(given: &Given<'_>, table: &Table, path: &str) {
     execute(&sql, &[Argument::of(mark)]);
 }
 
-/// The search path of the session, with temporary tables last: one created later must not hide a table that the source
-/// reads.
+/// The search path of the session, with temporary tables last: one created later must not hide a table that the source reads.
 fn current_path() -> String {
     let path = scalar("SELECT pg_catalog.current_setting('search_path')", &[]).unwrap_or_default();
     match path.as_str() {

@@ -141,9 +141,8 @@ impl Table {
         std::array::from_fn(|_| found.next().flatten())
     }
 
-    /// The type of its ids, if the result exists. Raises an error if the tables of these names are not a result,
-    /// belong to another role, or have triggers, rules or the like by which code of other roles
-    /// would run as the caller.
+    /// The type of its ids, if the result exists. Raises an error if the tables of these names are not a result, belong to
+    /// another role, or have triggers, rules or the like by which code of other roles would run as the caller.
     fn checked(&self) -> Option<pg_sys::Oid> {
         let [found, merges, state, todo] = &self.relations();
         let found = found.as_ref()?;
@@ -272,8 +271,7 @@ impl Table {
             }
         }
         let Table { name, merges, state, .. } = self;
-        // As defaults, source and options are in the catalogue, where dropping a corpus or a
-        // dictionary looks for uses.
+        // As defaults, source and options are in the catalogue, where dropping a corpus or a dictionary looks for uses.
         let [source, options] = [first.source, &first.options].map(quote_literal);
         for sql in [
             format!(
@@ -316,8 +314,7 @@ impl Table {
         execute(&format!("CREATE INDEX ON {} (cluster)", self.name), &[]);
     }
 
-    /// The statement that locks out writers but not readers. Only roles with rights on the tables
-    /// can hold a conflicting lock.
+    /// The statement that locks out writers but not readers. Only roles with rights on the tables can hold a conflicting lock.
     pub(super) fn lock(&self) -> String {
         let Table { name, merges, state, .. } = self;
         format!(

@@ -49,8 +49,7 @@ fn to_bigints(numbers: Vec<u64>) -> Vec<i64> {
     numbers.into_iter().map(|number| number as i64).collect()
 }
 
-/// An element of a `text[]` that is returned: PostgreSQL makes the array
-/// element by element, and an array can have millions.
+/// An element of a `text[]` that is returned: PostgreSQL makes the array element by element, and an array can have millions.
 struct Element(String);
 
 fn elements(texts: Vec<String>) -> Vec<Element> {

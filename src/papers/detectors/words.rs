@@ -1,5 +1,4 @@
-//! Detectors of words: I-Match, SpotSigs, SCAM, the Boolean model, feature
-//! codes, the cosine of weighted features.
+//! Detectors of words: I-Match, SpotSigs, SCAM, the Boolean model, feature codes, the cosine of weighted features.
 
 use super::{Element, LastUsed, check_range, elements, last_of, share, to_bigints, within};
 use crate::corpus::{Database, RecipeArg};
