@@ -97,9 +97,7 @@ impl Archive {
             check_owner(&table, of, "archive");
         }
         check_written(&table, pg_sys::InvalidOid);
-        let has = |(name, typoid): &(&str, _)| {
-            table.columns.iter().any(|it| it.name == *name && it.typoid == *typoid)
-        };
+        let has = |(name, typoid): &(&str, _)| table.find(name).is_some_and(|it| it.typoid == *typoid);
         if !COLUMNS.iter().all(has) || !table.has_column(KEEPER) {
             raise_duplicate_table(
                 format!("table {} is there, and no archive that dedup_clean has made", table.name),
@@ -107,8 +105,7 @@ impl Archive {
             )
         }
         let id = of.column(of.id(None));
-        let kept = table.columns.iter().find(|it| it.name == id.name);
-        let Some(kept) = kept else {
+        let Some(kept) = table.find(&id.name) else {
             let column = quote_identifier(&id.name);
             raise_no_column(
                 format!("archive {} has no column {column} for the ids of {}", table.name, of.name),
@@ -174,7 +171,7 @@ impl Archive {
         let mut missing = Vec::new();
         for column in &of.columns {
             let defined = define(&column.name, column.typoid);
-            match archive.table.columns.iter().find(|it| it.name == column.name) {
+            match archive.table.find(&column.name) {
                 None => missing.push(format!("ADD COLUMN {defined}")),
                 Some(kept) if kept.base_type() == column.base_type() => {}
                 Some(kept) => raise_mismatch(

@@ -9,7 +9,7 @@ use crate::pg::{
     query_all, query_catalogue, quote_identifier, quote_literal, raise_generated, raise_mismatch,
     raise_state, type_cache, user, with_settings,
 };
-use crate::table::{Settings, Table, TableColumn, Written, refuse_option};
+use crate::table::{Settings, Table, Written, refuse_option};
 use pgrx::pg_sys;
 
 /// A column, and which value of a group it gets.
@@ -289,12 +289,12 @@ pub(super) fn back(call: &Call, archive: &Archive, which: &str) {
         let stays = format!("What they were stays in {name}, where the stage is undone.");
         notice(format!("kept rows of {of} {what}"), "", stays)
     };
-    let known = |columns: &[TableColumn], key: &String| {
-        columns.iter().find(|it| it.name == *key && !it.is_generated && !is_own(key)).map(|it| it.typoid)
+    let known = |table: &Table, key: &String| {
+        table.find(key).filter(|it| !it.is_generated && !is_own(key)).map(|it| it.typoid)
     };
     let (mut same, mut set, mut types) = (Vec::new(), Vec::new(), Vec::new());
     for key in &keys {
-        let both = known(&table.columns, key).zip(known(&archive.table.columns, key));
+        let both = known(table, key).zip(known(&archive.table, key));
         let is_there = both.filter(|(now, then)| base_type(*now) == base_type(*then));
         let as_it_was = is_there.map_or("false".to_owned(), |(now, then)| {
             let column = quote_identifier(key);

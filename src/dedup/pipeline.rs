@@ -261,7 +261,7 @@ pub(super) fn read<B: FnOnce(&[Column]) -> E, E: FnMut(&Values<'_>, &mut Vec<u8>
                     };
                     let number = rows.count();
                     if number == u32::MAX as usize {
-                        refuse_more()
+                        raise_too_much("dedup of more than 4294967295 rows", "Take the rows in parts.")
                     }
                     if !options.keep.is_by_number() {
                         let rank = shape.rank(row, &options.keep, number as i64, content.as_deref());
@@ -300,8 +300,4 @@ pub(super) fn read<B: FnOnce(&[Column]) -> E, E: FnMut(&Values<'_>, &mut Vec<u8>
     unwrap_or_raise(reading);
     progress.end(&format!("{} rows", rows.count()));
     (rows, hashes)
-}
-
-fn refuse_more() -> ! {
-    raise_too_much("dedup of more than 4294967295 rows", "Take the rows in parts.")
 }

@@ -44,10 +44,6 @@ impl Sides {
 
 const HINT: &str = "A query returns the row's id, its content (text), and the columns that options name.";
 
-fn refuse(what: String, hint: &str) -> ! {
-    raise_mismatch(what, hint)
-}
-
 /// Types that a row may be kept by.
 const ORDERED: [pg_sys::Oid; 7] = [
     pg_sys::INT2OID,
@@ -62,7 +58,7 @@ const ORDERED: [pg_sys::Oid; 7] = [
 impl Shape {
     pub(super) fn of(columns: &[Column], options: &Options) -> Shape {
         let [_, content, ..] = columns else {
-            refuse(format!("the query returns {} columns, not 2 or more", columns.len()), HINT)
+            raise_mismatch(format!("the query returns {} columns, not 2 or more", columns.len()), HINT)
         };
         let padded = content.is_padded_text();
         let by_records = options.method == Method::Records;
@@ -73,12 +69,12 @@ impl Shape {
             content.check_no_digits();
             let type_name = content.type_name();
             let what = format!("column \"{}\" of the query is {type_name}, not text", content.name);
-            refuse(what, &format!("{HINT} Cast the content to text."))
+            raise_mismatch(what, format!("{HINT} Cast the content to text."))
         }
         let fp = options.fp.as_deref().map(|name| {
             let at = position(columns, name);
             if columns[at].base_type() != pg_sys::INT8OID {
-                refuse(format!("column \"{name}\" is {}, not bigint", columns[at].type_name()), HINT)
+                raise_mismatch(format!("column \"{name}\" is {}, not bigint", columns[at].type_name()), HINT)
             }
             at
         });
@@ -155,7 +151,7 @@ fn compared(columns: &[Column], options: &Options) -> Vec<usize> {
     let named = |column: &Column| others.iter().any(|name| **name == column.name);
     let compared: Vec<usize> = (1..columns.len()).filter(|&at| !named(&columns[at])).collect();
     if compared.len() < 2 || compared.len() > MOST_COLUMNS {
-        refuse(
+        raise_mismatch(
             format!("by records 2 to {MOST_COLUMNS} columns are compared, not {}", compared.len()),
             "A query returns the row's id and the columns of the record; of a table the option columns names them, {\"columns\": [\"…\", \"…\"]}. \
              One text is compared without this method.",
@@ -179,7 +175,7 @@ fn key(columns: &[Column], name: &str) -> (usize, pg_sys::Oid) {
 /// Refuses a column by which no row can be kept. Raises 42804.
 pub(crate) fn check_kept_by(column: &Column) {
     if !ORDERED.contains(&column.base_type()) {
-        refuse(
+        raise_mismatch(
             format!("rows cannot be kept by column \"{}\" of type {}", column.name, column.type_name()),
             "Cast it to bigint, double precision, date or timestamp.",
         )

@@ -79,9 +79,8 @@ fn dedup_undo(
     let (rows, altered) = put_back(&call, &archive, &chosen);
     let mut stays = back(&references(&table), &call, &archive, &chosen) + &altered;
     for column in archive.table.columns.iter().filter(|it| !is_own(&it.name)) {
-        let is_there = table.columns.iter().any(|it| it.name == column.name);
         let has = format!("a.{} IS NOT NULL", quote_identifier(&column.name));
-        if !is_there
+        if table.find(&column.name).is_none()
             && listed(&format!("SELECT a.{id} FROM {name} AS a WHERE {chosen} AND {has} LIMIT 1")).is_some()
         {
             let column = &column.name;
@@ -145,7 +144,7 @@ fn put_back(call: &Call, archive: &Archive, chosen: &str) -> (i64, String) {
     let of = &table.name;
     let (mut columns, mut types) = (Vec::new(), Vec::new());
     for column in table.columns.iter().filter(|column| !column.is_generated) {
-        let Some(kept) = archive.table.columns.iter().find(|it| it.name == column.name) else { continue };
+        let Some(kept) = archive.table.find(&column.name) else { continue };
         check_type(column.typoid, Some(user()));
         columns.push(quote_identifier(&column.name));
         types.push(base_type_name(column.typoid));

@@ -14,7 +14,7 @@ fn simhash_agg_add(
     fcinfo: pg_sys::FunctionCallInfo,
 ) -> Internal {
     // SAFETY: every function of this aggregate keeps a `SimHash`.
-    let sums: &mut SimHash = unsafe { aggregate::state_or_default(&mut state, fcinfo) };
+    let sums: &mut SimHash = unsafe { aggregate::state_or_else(&mut state, fcinfo, SimHash::new) };
     if let (Some(feature), Some(weight)) = (feature, weight) {
         let weight = Weight::new(weight).unwrap_or_else(|error| {
             raise_invalid(error.to_string(), format!("A weight is a number from 0 to {}.", Weight::MAX))
@@ -27,7 +27,7 @@ fn simhash_agg_add(
 #[pg_extern(sql = "")]
 fn simhash_agg_combine(mut state: Internal, other: Internal, fcinfo: pg_sys::FunctionCallInfo) -> Internal {
     // SAFETY: every function of this aggregate keeps a `SimHash`.
-    let sums: &mut SimHash = unsafe { aggregate::state_or_default(&mut state, fcinfo) };
+    let sums: &mut SimHash = unsafe { aggregate::state_or_else(&mut state, fcinfo, SimHash::new) };
     // SAFETY: as above.
     if let Some(other) = unsafe { aggregate::state(&other) } {
         sums.merge(other);

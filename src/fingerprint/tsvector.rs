@@ -4,7 +4,6 @@ use crate::corpus::Cached;
 use crate::pg::{argument, raise_elements};
 use dedup_core::features::{RecipeError, Resolver};
 use dedup_core::fingerprint::Weight;
-use pgrx::FromDatum;
 use pgrx::pg_sys;
 use serde_json::Value;
 
@@ -48,6 +47,11 @@ pub(super) struct Lexeme<'a> {
 }
 
 impl<'a> TsVector<'a> {
+    unsafe fn read(varlena: *mut pg_sys::varlena) -> TsVector<'a> {
+        // SAFETY: a tsvector, which lives as long as the call. It is unpacked, because positions are aligned from the start of it.
+        TsVector(unsafe { pgrx::varlena_to_byte_slice(varlena) })
+    }
+
     /// The lexemes, in the order of the vector.
     ///
     /// The layout is that of `tsearch/ts_type.h`: a count, one 32-bit entry a lexeme (has positions: 1 bit,
@@ -78,18 +82,4 @@ impl<'a> TsVector<'a> {
     }
 }
 
-impl<'a> FromDatum for TsVector<'a> {
-    unsafe fn from_polymorphic_datum(datum: pg_sys::Datum, is_null: bool, _: pg_sys::Oid) -> Option<Self> {
-        if is_null {
-            return None;
-        }
-        // SAFETY: the function is declared with a tsvector here, so the datum is a varlena; its detoasted form lives as long as
-        // the call. It is unpacked, because positions are aligned from the start of the value.
-        unsafe {
-            let varlena = pg_sys::pg_detoast_datum(datum.cast_mut_ptr());
-            Some(TsVector(pgrx::varlena_to_byte_slice(varlena)))
-        }
-    }
-}
-
-argument!(TsVector<'fcx>);
+argument!(TsVector<'a>, TsVector::read, 'a);

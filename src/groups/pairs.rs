@@ -21,7 +21,6 @@ const TEXTS: &str = "The query returns two columns: the row's id and its text. C
 /// The distance that is not asked for.
 const DISTANCE: u32 = 3;
 
-/// What finds the pairs.
 enum Search<'p> {
     Fingerprints(Pairs<QueryHost<'p>>, PairSearch),
     /// Bit strings, of so many bits.

@@ -59,7 +59,6 @@ pub(super) fn for_transaction(work: impl FnOnce()) {
     }
 }
 
-/// A lock of a guard.
 pub(super) struct Held {
     pub(super) tag: pg_sys::LOCKTAG,
     /// The identity of the transaction, also a prepared one, in the lock table.

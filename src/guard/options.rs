@@ -27,15 +27,12 @@ pub(super) struct Options {
     pub(super) action: Action,
     /// A condition on their texts.
     pub(super) verify: Option<Verify>,
-    /// Whether to search without an index.
     pub(super) without_index: bool,
     /// What people have decided, which stands over all that.
     pub(super) decisions: Option<Decided>,
 }
 
-/// What people have decided of pairs of rows.
 pub(super) struct Decided {
-    /// The table that says it.
     table: String,
     id: String,
     of: pg_sys::Oid,

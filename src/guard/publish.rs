@@ -30,7 +30,6 @@ use std::cell::RefCell;
 /// triggers insert into the same table.
 const MAX_PUBLICATIONS: usize = 4;
 
-/// A publication of this transaction.
 struct Published {
     transaction: pg_sys::TransactionId,
     table: pg_sys::Oid,

@@ -8,7 +8,6 @@ use dedup_core::dedup::Alike;
 use dedup_core::interrupt;
 use pgrx::{IntoDatum, PgRelation, pg_sys};
 
-/// A search for texts like that of the new row.
 pub(super) struct TextSearch {
     /// What an index is of.
     pub(super) columns: Vec<String>,

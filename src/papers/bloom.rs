@@ -143,25 +143,24 @@ fn bloom_send(filter: &[u8]) -> Vec<u8> {
 
 #[pg_extern(sql = "")]
 fn bloom_agg_add(
-    state: Internal,
+    mut state: Internal,
     content: Option<&str>,
     items: Option<i64>,
     error: Option<f64>,
     fcinfo: pg_sys::FunctionCallInfo,
 ) -> Internal {
-    let mut state = if state.initialized() {
-        state
-    } else {
+    let make = || {
         let (Some(items), Some(error)) = (items, error) else {
             raise_null(
                 "bloom_agg needs the number of items and the error rate, not NULL",
                 "For example: bloom_agg(content, 1000000, 0.001).",
             )
         };
-        aggregate::new_state(empty(Shape::for_items(items.max(0) as u64, error)), fcinfo)
+        empty(Shape::for_items(items.max(0) as u64, error))
     };
     // SAFETY: every function of this aggregate keeps a `Bloom`.
-    if let (Some(bloom), Some(content)) = (unsafe { state.get_mut::<Bloom>() }, content) {
+    let bloom = unsafe { aggregate::state_or_else(&mut state, fcinfo, make) };
+    if let Some(content) = content {
         bloom.add(content.as_bytes());
     }
     state

@@ -21,7 +21,6 @@ fn single_pass(fcinfo: pg_sys::FunctionCallInfo) -> Option<i64> {
         (clusters, window.argument::<i64>(0))
     };
     window.forget_earlier();
-    within_memory_limit(0);
     match fp {
         Some(fp) => Some(i64::from(clusters.assign(fp as u64).row) + 1),
         None => {

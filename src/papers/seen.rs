@@ -93,7 +93,6 @@ fn trie_seen(fcinfo: pg_sys::FunctionCallInfo) -> Option<bool> {
         (trie, window.argument::<&str>(0))
     };
     window.forget_earlier();
-    within_memory_limit(0);
     Some(trie.seen(content?))
 }
 
@@ -103,6 +102,5 @@ fn exact_seen(fcinfo: pg_sys::FunctionCallInfo) -> Option<bool> {
     // SAFETY: declared as (text); this function keeps an `ExactSet`.
     let (set, content) = unsafe { (window.state(ExactSet::new), window.argument::<&str>(0)) };
     window.forget_earlier();
-    within_memory_limit(0);
     Some(set.seen(content?.as_bytes()))
 }

@@ -7,22 +7,23 @@ use pgrx::{Internal, PgMemoryContexts, pg_sys};
 /// The value in `state`, if there is one yet.
 ///
 /// # Safety
-/// `state` was made by [`state_or_default`] or [`new_state`] with the same `T`.
+/// `state` was made by [`state_or_else`] or [`new_state`] with the same `T`.
 pub(crate) unsafe fn state<T>(state: &Internal) -> Option<&T> {
     // SAFETY: the caller's promise.
     unsafe { state.get::<T>() }
 }
 
-/// The value in `state`, made now if there is none.
+/// The value in `state`, made now by `make` if there is none.
 ///
 /// # Safety
 /// As [`state`].
-pub(crate) unsafe fn state_or_default<T: Default>(
+pub(crate) unsafe fn state_or_else<T>(
     state: &mut Internal,
     fcinfo: pg_sys::FunctionCallInfo,
+    make: impl FnOnce() -> T,
 ) -> &mut T {
     if !state.initialized() {
-        *state = new_state(T::default(), fcinfo);
+        *state = new_state(make(), fcinfo);
     }
     // SAFETY: the caller's promise, or it was just made.
     unsafe { state.get_mut::<T>().expect("a state that was just made") }

@@ -29,7 +29,6 @@ fn both_schemas(table: pg_sys::Oid) -> [pg_sys::Oid; 2] {
     [own_schema(), unsafe { pg_sys::get_rel_namespace(table) }]
 }
 
-/// The schemas of a table and of the extension.
 pub(crate) fn schemas_of(table: pg_sys::Oid) -> Schemas {
     Schemas::of(both_schemas(table).into_iter())
 }
@@ -134,7 +133,6 @@ pub(crate) fn function_in(schema: pg_sys::Oid, name: &CStr, types: &[pg_sys::Oid
     }
 }
 
-/// A type of a schema by its name.
 pub(crate) fn type_in(schema: pg_sys::Oid, name: &CStr) -> Option<pg_sys::Oid> {
     let (cache, column) = (pg_sys::SysCacheIdentifier::TYPENAMENSP, pg_sys::Anum_pg_type_oid);
     let name = pg_sys::Datum::from(name.as_ptr());
@@ -144,7 +142,6 @@ pub(crate) fn type_in(schema: pg_sys::Oid, name: &CStr) -> Option<pg_sys::Oid> {
     })
 }
 
-/// A table of the extension, by its name.
 pub(crate) fn own_table(name: &str) -> Option<pg_sys::Oid> {
     let name = CString::new(name).unwrap_or_default();
     // SAFETY: a string that ends.
@@ -313,7 +310,6 @@ pub(crate) fn object_name(name: &str, label: &str) -> String {
     unsafe { string(pg_sys::makeObjectName(name.as_ptr(), std::ptr::null(), label.as_ptr())) }
 }
 
-/// Whether the user may read the table.
 pub(crate) fn may_read(table: pg_sys::Oid) -> bool {
     let select = pg_sys::ACL_SELECT as pg_sys::AclMode;
     // SAFETY: a look-up in the catalogue.

@@ -140,7 +140,6 @@ fn map(bytes: usize) -> *mut c_void {
     if memory == libc::MAP_FAILED { null_mut() } else { memory }
 }
 
-/// Whether the system has so many bytes.
 pub(super) fn system_has(bytes: usize) -> bool {
     let memory = map(bytes);
     // SAFETY: the mapping was just made, if it was, and nobody else has it.
@@ -180,7 +179,6 @@ pub(crate) fn on_main_thread() -> bool {
     MAIN.load(Relaxed) == this_thread()
 }
 
-/// Called when the library is loaded.
 pub(crate) fn init() {
     DESTROYED.with(|_| {});
     MAIN.store(this_thread(), Relaxed);

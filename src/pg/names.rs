@@ -88,7 +88,6 @@ impl Changes {
         Changes { count: AtomicU64::new(0), watched: Once::new(), caches }
     }
 
-    /// How many there were so far.
     pub(super) fn count(&'static self) -> u64 {
         self.watched.call_once(|| {
             for &cache in self.caches {

@@ -12,7 +12,6 @@ use pgrx::{FromDatum, PgTupleDesc, pg_sys};
 use std::ffi::CStr;
 use std::num::NonZeroUsize;
 
-/// An argument of type `record`.
 pub(crate) struct Record {
     tuple: pg_sys::HeapTupleData,
     columns: PgTupleDesc<'static>,
@@ -100,7 +99,6 @@ impl<'a> Row<'a> {
             .and_then(|(at, column)| Some((NonZeroUsize::new(at + 1)?, column.atttypid)))
     }
 
-    /// The names of all columns, for a hint.
     pub(crate) fn names(&self) -> String {
         let columns = self.columns.iter().filter(|column| !column.attisdropped);
         columns.map(|column| column.name().to_owned()).collect::<Vec<_>>().join(", ")

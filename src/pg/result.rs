@@ -3,7 +3,6 @@
 use super::raise_unsupported;
 use pgrx::{PgTupleDesc, pg_sys};
 
-/// The result of a set-returning function.
 pub(crate) struct Output {
     store: *mut pg_sys::Tuplestorestate,
     desc: pg_sys::TupleDesc,

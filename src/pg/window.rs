@@ -4,7 +4,7 @@
 //! its partition. Its state belongs to the partition: it is created by the first call and dropped
 //! when the partition ends, whether by its last row, by a rescan, or by an error.
 
-use super::raise_too_much;
+use super::{raise_too_much, within_memory_limit};
 use pgrx::pg_sys::ffi::pg_guard_ffi_boundary as guarded;
 use pgrx::{FromDatum, PgMemoryContexts, PgSqlErrorCode, pg_sys};
 use std::ffi::{c_int, c_void};
@@ -69,8 +69,9 @@ impl Window {
         unsafe { guarded(|| WinGetPartitionRowCount(self.object)) }
     }
 
-    /// Lets PostgreSQL forget the rows before the current one.
+    /// Lets PostgreSQL forget the rows before the current one, where more is kept for each: within the limit of memory.
     pub(crate) fn forget_earlier(&self) {
+        within_memory_limit(0);
         // SAFETY: as above; a mark may stand at the current row.
         unsafe {
             let position = self.position();

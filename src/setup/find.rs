@@ -8,7 +8,7 @@ use crate::pg::{
 };
 use crate::similarity::query;
 use crate::table::{
-    DecisionTable, Settings, Table, as_key, joined, key, listed, read_options, refuse_hash, refuse_option,
+    DecisionTable, Settings, Table, as_key, joined, key, read_options, refuse_hash, refuse_option,
 };
 use dedup_core::dedup::{Alike, Comparable, FIND, Method};
 use dedup_core::features::{Bag, RowRecipe, Shared, shared};
@@ -301,9 +301,7 @@ impl New {
         let candidates = match by {
             By::Distance(distance) => format!("{tools}.near_dup(t.{fp}, {new}, {distance})"),
             By::Text => {
-                let texts: Vec<String> =
-                    settings.texts().iter().map(|name| table.generated_text(name)).collect();
-                let searched = settings.searched().call(&tools, &listed(&texts));
+                let searched = settings.searched().call(&tools, table, &settings.texts());
                 format!("{searched} OPERATOR({tools}.@%) $3")
             }
             // What the fingerprint is of beside the text must be equal too, if it is known.

@@ -3,7 +3,9 @@
 use super::plan::{Plan, check_others, remember, table_rows};
 use crate::banding::parts_of_column;
 use crate::pg::{query_all, quote_identifier, quote_literal, raise_mismatch};
-use crate::table::{Options, SAMPLE, Settings, Table, Written, chosen_by, distance_of_hashes, refuse_option};
+use crate::table::{
+    Options, SAMPLE, Settings, Table, Written, chosen_by, column_kept_by, distance_of_hashes, refuse_option,
+};
 use dedup_core::dedup::{Method, SETUP};
 use dedup_core::fingerprint::{Prints, parts_of_written};
 use pgrx::pg_sys;
@@ -59,7 +61,7 @@ impl<'t> Plan<'t> {
         options.add("columns", fp.as_str().into());
         Options::of(&options);
         check_others(table, &asked, &fp);
-        if asked.get("keep").and_then(|keep| keep.get("column")?.as_str()) == Some(&*fp) {
+        if column_kept_by(&asked) == Some(&*fp) {
             refuse_option("keep", "keep must be by another column than the hashes")
         }
         let bits = 64 * parts as u32;

@@ -6,8 +6,8 @@ use crate::pg::{
     schema,
 };
 use crate::table::{
-    DecisionTable, Generated, Searched, Settings, Table, Written, as_jsonb, has_doubled, listed, literal,
-    refuse_option, running, search_index, table_name,
+    DecisionTable, Generated, Searched, Settings, Table, Written, as_jsonb, column_kept_by, has_doubled,
+    literal, refuse_option, running, search_index, table_name,
 };
 use dedup_core::dedup::Method;
 use dedup_core::details::Statistics;
@@ -214,8 +214,7 @@ impl<'t> Plan<'t> {
                 let other = search_index(&relation, &texts, &Searched::AnyKeys)
                     .filter(|_| self.method == Method::Records);
                 let drop = other.map(|other| format!("DROP INDEX {}", table_name(other)));
-                let texts: Vec<String> = texts.iter().map(|text| self.table.generated_text(text)).collect();
-                let (of, tools) = (by.call(&self.tools, &listed(&texts)), &self.tools);
+                let (of, tools) = (by.call(&self.tools, self.table, &texts), &self.tools);
                 let create = format!("CREATE INDEX ON {name} USING gin ({of} {tools}.ngram_ops)");
                 drop.into_iter().chain([create]).collect()
             }
@@ -274,8 +273,7 @@ pub(super) fn check_others(table: &Table, asked: &Written, fp: &str) {
         }
         table.column(name).check_id()
     }
-    let kept_by = asked.get("keep").and_then(|keep| keep.get("column")?.as_str());
-    if let Some(name) = kept_by {
+    if let Some(name) = column_kept_by(asked) {
         check_kept_by(table.column(name))
     }
 }

@@ -8,8 +8,8 @@ use serde_json::Value;
 
 /// Whether all of these columns of a table can be read as text.
 pub(super) fn all_become_text(table: pg_sys::Oid, names: &[String]) -> bool {
-    let columns = Table::of(table).columns;
-    names.iter().all(|name| columns.iter().any(|it| it.name == *name && becomes_text(it.typoid)))
+    let table = Table::of(table);
+    names.iter().all(|name| table.find(name).is_some_and(|it| becomes_text(it.typoid)))
 }
 
 /// What a generated column is, if it is a fingerprint by `simhash(text, jsonb)` or `simhash(text[], jsonb)`.
@@ -188,8 +188,10 @@ impl Searched {
         model.map_or(Searched::Grams(n), |model| Searched::Keys(model.keys().letters()))
     }
 
-    /// The call of SQL for texts, which are a column or an array.
-    pub(crate) fn call(&self, tools: &str, texts: &str) -> String {
+    /// The call of SQL for columns of a table: the text of one, or the array of several.
+    pub(crate) fn call(&self, tools: &str, table: &Table, columns: &[&str]) -> String {
+        let texts: Vec<String> = columns.iter().map(|name| table.generated_text(name)).collect();
+        let texts = if let [one] = &texts[..] { one.clone() } else { format!("ARRAY[{}]", texts.join(", ")) };
         match self {
             Searched::Grams(n) => format!("{tools}.ngrams({texts}, {n})"),
             Searched::AnyKeys => unreachable!("columns are of some kinds"),

@@ -25,7 +25,7 @@ pub(crate) use settings::{Settings, chosen_by, has_doubled, refuse_hash};
 pub(crate) use source::{FINGERPRINTS, Source, Wanted, two_columns};
 pub(crate) use stored::{ID, KEEP};
 pub(crate) use suggest::{
-    DETAILS, SAMPLE, Sampler, announce, announce_implied, choose_columns, distance_of_hashes, hash_column,
-    learn_records, sample, statistics,
+    DETAILS, SAMPLE, Sampler, announce, announce_implied, choose_columns, column_kept_by, distance_of_hashes,
+    hash_column, learn_records, sample, statistics,
 };
-pub(crate) use texts::{content, join_texts, joined, listed, running};
+pub(crate) use texts::{content, join_texts, joined, running};

@@ -1,8 +1,8 @@
 //! A table or a view by its name or number: its columns, its key, and the queries that read it.
 
 use crate::pg::{
-    Argument, Column, Schemas, as_text, base_type, check_type, inheritors, is_built_in, lock_columns, oid,
-    query_all, query_catalogue, quote_identifier, quoted, raise, raise_definition, raise_denied,
+    Argument, Column, Schemas, as_text, base_type, check_type, commas, inheritors, is_built_in, lock_columns,
+    oid, query_all, query_catalogue, quote_identifier, quoted, raise, raise_definition, raise_denied,
     raise_generated, raise_kind, raise_no_column, raise_no_table, scalar, schemas_of, schemas_of_types,
 };
 use dedup_core::records::MOST_COLUMNS;
@@ -162,13 +162,18 @@ impl Table {
 
     /// The column of that name. Raises 42703 if there is none.
     pub(crate) fn column(&self, name: &str) -> &TableColumn {
-        self.columns.iter().find(|column| column.name == name).unwrap_or_else(|| {
-            let names: Vec<&str> = self.columns.iter().map(|column| column.name.as_str()).collect();
+        self.find(name).unwrap_or_else(|| {
+            let names = commas(self.columns.iter().map(|column| column.name.as_str()));
             raise_no_column(
                 format!("{} has no column \"{name}\"", self.name),
-                format!("Its columns are: {}.", names.join(", ")),
+                format!("Its columns are: {names}."),
             )
         })
+    }
+
+    /// The column of that name, if there is one.
+    pub(crate) fn find(&self, name: &str) -> Option<&TableColumn> {
+        self.columns.iter().find(|column| column.name == name)
     }
 
     /// Whether no column can be made of that name: there is one, if only one of PostgreSQL's.
@@ -176,7 +181,7 @@ impl Table {
         let text = CString::new(name).unwrap_or_default();
         // SAFETY: a string that ends.
         let is_system = unsafe { !pg_sys::SystemAttributeByName(text.as_ptr()).is_null() };
-        is_system || self.columns.iter().any(|column| column.name == name)
+        is_system || self.find(name).is_some()
     }
 
     /// The primary key. Raises 42P16 if it is not one column.

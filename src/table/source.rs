@@ -167,7 +167,7 @@ impl Table {
                 let written = texts.iter().map(|name| as_text(&column(name), self.column(name).typoid));
                 // A name that no column has.
                 let mut name = "text".to_owned();
-                while self.columns.iter().any(|column| column.name == name) {
+                while self.find(&name).is_some() {
                     name.push('_');
                 }
                 format!("{} AS {}", concatenated(&written.collect::<Vec<_>>()), quoted(&name))

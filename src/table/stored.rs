@@ -92,8 +92,7 @@ impl Stored {
         if self.method == Method::Hash {
             let name = self.now(FP, &self.fp)?;
             let table = Table::of(table);
-            let column = table.columns.iter().find(|it| it.name == name)?;
-            return column.is_fingerprint().then(|| (name.to_owned(), vec![name.to_owned()]));
+            return table.find(name)?.is_fingerprint().then(|| (name.to_owned(), vec![name.to_owned()]));
         }
         let of = pg_sys::Oid::from_u32(self.of.parse().ok()?);
         // Unknown if their names were no longer theirs when the settings were restored.

@@ -195,12 +195,17 @@ pub(crate) fn statistics(query: &str, normal: Normal, n: usize) -> Statistics {
     learner.learn(n)
 }
 
+/// The column by whose values rows are kept, if they are.
+pub(crate) fn column_kept_by(written: &Written) -> Option<&str> {
+    written.get("keep")?.get("column")?.as_str()
+}
+
 /// The column of hashes that `fp` names where nothing says that something else is compared. A bigint is the fingerprint of a text,
 /// if there is one.
 pub(crate) fn hash_column<'t>(table: &'t Table, written: &Written) -> Option<&'t TableColumn> {
     let is_open = !written.has("columns") && !written.has("method") && !written.is_null("method");
     let name = written.text("fp").filter(|_| is_open)?;
-    let column = table.columns.iter().find(|column| column.name == name)?;
+    let column = table.find(name)?;
     let text = || table.columns.iter().any(|it| it.is_any_text() && !table.key.contains(&it.name));
     let is_hash = match column.base_type() {
         pg_sys::BITOID => true,
@@ -225,7 +230,7 @@ pub(crate) fn choose_columns(function: &str, table: &Table, written: &mut Writte
     if written.has("columns") || !(open || written.by_records()) || Settings::of(table.oid).is_some() {
         return;
     }
-    let keep = written.get("keep").and_then(|keep| keep.get("column")?.as_str());
+    let keep = column_kept_by(written);
     let named: Vec<&str> =
         ["id", "side"].into_iter().filter_map(|name| written.text(name)).chain(keep).collect();
     let columns = table.record_columns(&named);

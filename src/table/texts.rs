@@ -29,11 +29,6 @@ pub(crate) fn joined(columns: &[&str]) -> String {
     }
 }
 
-/// What an index for similar texts is of: the text of the column, or the array of several.
-pub(crate) fn listed(texts: &[String]) -> String {
-    if let [one] = texts { one.clone() } else { format!("ARRAY[{}]", texts.join(", ")) }
-}
-
 fn cast(name: &&str) -> String {
     format!("t.{}::pg_catalog.text", quote_identifier(*name))
 }

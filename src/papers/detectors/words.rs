@@ -59,7 +59,7 @@ fn imatch_lexicon_add(
     fcinfo: pg_sys::FunctionCallInfo,
 ) -> Internal {
     // SAFETY: both functions of this aggregate keep a `Counting`.
-    let counting: &mut Counting = unsafe { aggregate::state_or_default(&mut state, fcinfo) };
+    let counting = unsafe { aggregate::state_or_else(&mut state, fcinfo, Counting::default) };
     let bound = |name, bound: Option<f64>| share(name, bound.unwrap_or(f64::NAN));
     counting.bounds = (bound("low", low), bound("high", high));
     if let Some(content) = content {
