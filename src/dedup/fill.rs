@@ -3,7 +3,7 @@
 use super::archive::{
     Archive, Call, FILLED, GONE, KEEPER, check_assigned, is_own, listed, listed_columns, removed,
 };
-use super::references::{EXACT, sets};
+use super::references::{EXACT, references, sets};
 use crate::pg::{
     Argument, Values, as_text, base_type, base_type_name, check_type, commas, execute, for_each, notice,
     query_all, query_catalogue, quote_identifier, quote_literal, raise_generated, raise_mismatch,
@@ -31,7 +31,7 @@ pub(super) fn read(written: &Written, table: &Table) -> Vec<Fill> {
     if written.get("archive") == Some(&false.into()) {
         refuse_option("fill", "fill cannot be without an archive: it could not be taken back")
     }
-    let compared = compared(table);
+    let (compared, pointing) = (compared(table), references(table));
     let one = |(name, how): (&String, &serde_json::Value)| {
         let (column, how) = (table.column(name), how.as_str().unwrap_or_default().to_owned());
         let what = |what: &str| format!("column \"{name}\" of table {} {what}", table.name);
@@ -45,7 +45,7 @@ pub(super) fn read(written: &Written, table: &Table) -> Vec<Fill> {
         if name == table.id(None) || compared.contains(name) {
             refuse_option("fill", what("decides what a row is or repeats, and cannot be filled"))
         }
-        if sets(table, &[&quote_identifier(name)], 8) {
+        if sets(&pointing, &[&quote_identifier(name)], 8) {
             refuse_option(
                 "fill",
                 what(

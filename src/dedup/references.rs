@@ -98,11 +98,11 @@ pub(super) fn references(table: &Table) -> Vec<Reference> {
 }
 
 /// Whether PostgreSQL sets something to NULL or a default, here or further on, when these columns change: it would not come back.
-pub(super) fn sets(table: &Table, columns: &[&str], depth: u32) -> bool {
+pub(super) fn sets(pointing: &[Reference], columns: &[&str], depth: u32) -> bool {
     let has = |it: &Reference| it.columns.iter().any(|pair| columns.contains(&pair.parent.as_str()));
-    references(table).iter().filter(|it| has(it)).any(|it| match it.on_update.as_str() {
+    pointing.iter().filter(|it| has(it)).any(|it| match it.on_update.as_str() {
         "n" | "d" => true,
-        "c" => depth == 0 || sets(&it.child, &it.own(), depth - 1),
+        "c" => depth == 0 || sets(&references(&it.child), &it.own(), depth - 1),
         _ => false,
     })
 }
@@ -215,8 +215,9 @@ impl Reference {
              WHERE {here} AND a.ctid OPERATOR(pg_catalog.=) $3{reached}"
         );
         // What points at a row that PostgreSQL deletes with it would not come back.
-        let sets = sets(&self.child, &self.own(), 8);
-        let cascades = references(&self.child).iter().any(|it| !it.on_delete.is_empty());
+        let further = references(&self.child);
+        let sets = sets(&further, &self.own(), 8);
+        let cascades = further.iter().any(|it| !it.on_delete.is_empty());
         let point = if sets { "NULL".to_owned() } else { quote_literal(point) };
         let remove = match cascades || sets {
             true => "NULL".to_owned(),
