@@ -7,7 +7,7 @@ use std::cell::Cell;
 use common::Rng;
 use common::banding::*;
 use common::watched::{Next, Watched};
-use dedup_core::banding::{Dead, Finding, NearestScan, NullScan, Pages, RangeScan, Result, Tid, check};
+use dedup_core::banding::{Dead, Finding, NearestScan, Pages, RangeScan, Result, Tid, check};
 
 /// Every row of some pages is dead; asked for with no lock held.
 struct DeadPages<'p>(&'p Watched<'p>);
@@ -90,8 +90,7 @@ fn banding_a_root_may_be_split_before_it_is_locked_as_a_parent() {
     }
     expected.extend((0..others.get()).map(|n| Tid::new(2_000_000 + n, 1)));
     expected.sort_unstable();
-    let (mut scan, mut rows) = (NullScan::new(&index), Vec::new());
-    while scan.next_batch(&pages, 1000, &mut rows).unwrap() {}
+    let rows = nulls(&pages, &index, None, 1000);
     assert!(rows == expected, "{} rows, not {}", rows.len(), expected.len());
     assert_sound(&pages, "two splits");
 }

@@ -5,7 +5,7 @@ mod common;
 use common::Rng;
 use common::banding::*;
 use common::watched::{Next, Watched};
-use dedup_core::banding::{Index, NearestScan, NullScan, Options, PartsScan, RangeScan, Tid, scope_of_part};
+use dedup_core::banding::{Index, NearestScan, Options, PartsScan, RangeScan, Tid, scope_of_part};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
@@ -111,14 +111,11 @@ fn banding_whoever_changes_an_answer_is_in_conflict() {
                 }
             };
             let pages = Watched::new(&memory, &between);
-            let (mut hits, mut nulls, mut more) = (Vec::new(), Vec::new(), true);
+            let (mut hits, mut found, mut more) = (Vec::new(), BTreeSet::new(), true);
             // Rows nearer than this are all in the answer.
             let mut end = d + 1;
             match kind {
-                0 => {
-                    let mut scan = NullScan::new(&index).in_scope(Some(scope_of_part(scope, 0, parts)));
-                    while scan.next_batch(&pages, wanted, &mut nulls).unwrap() {}
-                }
+                0 => found.extend(nulls(&pages, &index, Some(scope_of_part(scope, 0, parts)), wanted)),
                 1 if parts == 1 => {
                     let mut scan = NearestScan::new(&index, query[0]).in_scope(Some(scope));
                     while more && hits.len() < wanted {
@@ -137,7 +134,7 @@ fn banding_whoever_changes_an_answer_is_in_conflict() {
             }
             let world = &mut *world.borrow_mut();
             (0..12).for_each(|_| world.stir());
-            let found: BTreeSet<Tid> = hits.iter().map(|hit| hit.tid).chain(nulls).collect();
+            found.extend(hits.iter().map(|hit| hit.tid));
             for Row { tid, value, conflict, .. } in world.new.iter().filter(|row| row.scope == scope) {
                 let distance =
                     value.as_ref().map(|it| it.iter().zip(&query).map(|(a, b)| (a ^ b).count_ones()).sum());

@@ -4,7 +4,7 @@ mod common;
 
 use common::Rng;
 use common::banding::*;
-use dedup_core::banding::{Builder, Index, NearestScan, NullScan, Options, Tid, Unscoped};
+use dedup_core::banding::{Builder, Index, NearestScan, Options, Tid, Unscoped};
 use dedup_core::external::MemoryHost;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
@@ -95,7 +95,7 @@ proptest! {
                     nulls.retain(|t| !dead(*t));
                     prop_assert_eq!(stats.remaining, (rows.len() + nulls.len()) as u64);
                 }
-                Op::Maintain => prop_assert_eq!(index.maintain(&pages).unwrap().rows, (rows.len() + nulls.len()) as u64),
+                Op::Maintain => prop_assert_eq!(index.maintain(&pages).unwrap().remaining, (rows.len() + nulls.len()) as u64),
                 Op::Search(fp, d) => {
                     let index = Index::open(&pages).unwrap();
                     prop_assert!(search(&pages, &index, fp, d, 1 + d as usize) == brute(&rows, fp, d));
@@ -110,8 +110,7 @@ proptest! {
                 }
             }
         }
-        let (mut scan, mut found) = (NullScan::new(&index), Vec::new());
-        while scan.next_batch(&pages, 10, &mut found).unwrap() {}
+        let found = common::banding::nulls(&pages, &index, None, 10);
         prop_assert!(found.len() == nulls.len() && found.into_iter().collect::<BTreeSet<_>>() == nulls);
         for t in nulls.iter().step_by(20) {
             prop_assert_eq!(index.missing_from(&pages, 0, None, *t).unwrap(), None);

@@ -4,7 +4,7 @@ mod common;
 
 use common::Rng;
 use common::banding::*;
-use dedup_core::banding::{Builder, Hit, Index, NearestScan, NullScan, Options, Position, RangeScan, Tid};
+use dedup_core::banding::{Builder, Hit, Index, NearestScan, Options, Position, RangeScan, Tid};
 use dedup_core::external::MemoryHost;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -106,7 +106,7 @@ proptest! {
                     rows.retain(|t, _| !dead(*t));
                     prop_assert_eq!(stats.remaining, rows.len() as u64);
                 }
-                Op::Maintain => prop_assert_eq!(index.maintain(&pages).unwrap().rows, rows.len() as u64),
+                Op::Maintain => prop_assert_eq!(index.maintain(&pages).unwrap().remaining, rows.len() as u64),
                 Op::Search(scope, d) => {
                     let wanted = of_scope(&rows, scope);
                     let query = wanted.values().nth(d as usize).copied().unwrap_or(0);
@@ -126,8 +126,7 @@ proptest! {
             }
         }
         for scope in [None, Some(70_000), Some(0), Some(u32::MAX)] {
-            let (mut scan, mut found) = (NullScan::new(&index).in_scope(scope), Vec::new());
-            while scan.next_batch(&pages, 10, &mut found).unwrap() {}
+            let mut found = nulls(&pages, &index, scope, 10);
             found.sort_unstable();
             let wanted = rows.iter().filter(|(_, row)| row.1.is_none() && scope.is_none_or(|scope| scope == row.0));
             prop_assert!(found == wanted.map(|(tid, _)| *tid).collect::<Vec<_>>());

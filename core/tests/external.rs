@@ -217,7 +217,7 @@ proptest! {
         numbers.iter().for_each(|&record| sorter.add(record).unwrap());
         prop_assert_eq!(sorter.count(), numbers.len() as u64);
         let mut found = Vec::new();
-        sorter.finish(|record| { found.push(record); Ok(()) }).unwrap();
+        sorter.finish(|record| { found.push(record); Ok::<_, dedup_core::external::Error>(()) }).unwrap();
         let mut expected = numbers;
         expected.sort_unstable();
         prop_assert_eq!(found, expected);

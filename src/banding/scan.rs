@@ -15,8 +15,7 @@ use super::whole::Wholes;
 use super::{DISTANCE, EQUAL, WITHIN, checked, open_index, pointer_of};
 use crate::pg::{raise_unsupported, version, whole};
 use dedup_core::banding::{
-    Hit, Index, MAX_DISTANCE, NearestScan, NullScan, PartsNearest, PartsScan, RangeScan, Result, Tid,
-    scope_of_part,
+    Hit, Index, MAX_DISTANCE, NearestScan, PartsNearest, PartsScan, RangeScan, Result, scope_of_part,
 };
 use dedup_core::interrupt;
 use dedup_core::random::SplitMix64;
@@ -59,7 +58,7 @@ struct Scan {
     batch: usize,
     more: bool,
     /// The rows without a fingerprint, which come last, if they are wanted.
-    nulls: Option<NullScan>,
+    nulls: Option<RangeScan>,
     /// The scope of the rows found last, if it is one.
     scope: Option<u32>,
     /// Some rows that nobody sees any more, each with its scope.
@@ -85,7 +84,7 @@ enum Search {
     Nearest(Box<NearestScan>),
     Parts(Box<PartsScan>),
     PartsNearest(Box<PartsNearest>),
-    Nulls(NullScan),
+    Nulls(RangeScan),
 }
 
 impl Scan {
@@ -138,9 +137,9 @@ impl Scan {
                     more
                 }
                 Search::Nulls(nulls) => {
-                    let mut rows = Vec::new();
-                    let more = nulls.next_batch(pages, self.batch, &mut rows)?;
-                    self.hits.extend(rows.into_iter().map(null_row));
+                    let more = nulls.next_batch(pages, self.batch, &mut self.hits)?;
+                    // Behind all rows that have a fingerprint.
+                    self.hits[held..].iter_mut().for_each(|row| row.distance = u32::MAX);
                     more
                 }
             };
@@ -185,11 +184,6 @@ impl Scan {
             (hit.distance, then_by.iter().map(|query| hamming(&whole, query)).collect::<Vec<_>>())
         });
     }
-}
-
-/// A row without a fingerprint: behind all that have one.
-fn null_row(tid: Tid) -> Hit {
-    Hit { distance: u32::MAX, tid, fingerprint: 0 }
 }
 
 #[pg_guard]
@@ -316,7 +310,7 @@ pub(super) unsafe extern "C-unwind" fn amrescan(
         state.then_by.clear();
         state.then_by.extend(queries.filter(|other| Some(other) != query.as_ref()));
         let of_nulls = scope.map(|scope| scope_of_part(scope, 0, parts));
-        state.nulls = (!present).then(|| NullScan::new(&index).in_scope(of_nulls));
+        state.nulls = (!present).then(|| RangeScan::nulls(&index, of_nulls));
         if !absent {
             state.search =
                 search(&index, scope, query.as_deref(), parts, &mut state.conditions, &mut state.farthest);

@@ -40,7 +40,7 @@ pub(super) unsafe extern "C-unwind" fn ambulkdelete(
         };
         // The list of dead rows has the rest.
         let memory = maintenance_memory() / 4;
-        let (done, _) = checked(relation, index.vacuum(&pages, memory, dead));
+        let done = checked(relation, index.vacuum(&pages, memory, dead));
         (*stats).num_pages = done.pages;
         (*stats).pages_newly_deleted += done.freed;
         (*stats).pages_free = done.free;
@@ -76,10 +76,11 @@ pub(super) unsafe extern "C-unwind" fn amvacuumcleanup(
             return stats;
         }
         let index = open_index(relation, &pages);
-        let done = checked(relation, index.maintain(&pages));
+        let none = |rows: &[Tid], dead: &mut Vec<bool>| dead.resize(dead.len() + rows.len(), false);
+        let done = checked(relation, index.vacuum(&pages, 0, none));
         let stats = new_stats();
-        (*stats).num_pages = checked(relation, dedup_core::banding::Pages::len(&pages));
-        (*stats).num_index_tuples = done.rows as f64 / parts((*info).index) as f64;
+        (*stats).num_pages = done.pages;
+        (*stats).num_index_tuples = done.remaining as f64 / parts((*info).index) as f64;
         (*stats).estimated_count = false;
         stats
     }

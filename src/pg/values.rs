@@ -279,11 +279,11 @@ struct Seen(u64, u64);
 impl Sortable for Seen {
     const BYTES: usize = 16;
 
-    fn to_parts(self) -> (u64, u64) {
-        (self.0, self.1)
+    fn to_parts(self) -> (u32, u64, u64) {
+        (0, self.0, self.1)
     }
 
-    fn from_parts(first: u64, last: u64) -> Self {
+    fn from_parts(_: u32, first: u64, last: u64) -> Self {
         Seen(first, last)
     }
 }

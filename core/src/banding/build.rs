@@ -11,7 +11,7 @@ use super::key::{BLOCKS, Position, Row, Tid, Tree, rotate_low};
 use super::meta::{Index, METAPAGE, Options};
 use super::pack::{Output, PageSink, TreeWriter};
 use super::promote::{BucketCounter, is_worth_promoting};
-use crate::external::{Host, Run, RunBuilder, Runs, is_full, sort, sort_on_threads};
+use crate::external::{Host, Run, Runs, Sorter, is_full, sort, sort_on_threads};
 
 /// The least memory a build works with, in bytes.
 const LEAST_MEMORY: usize = 64 * 1024;
@@ -45,7 +45,7 @@ pub struct Builder<'h, H: Host, R: Row> {
     runs: Runs<H::File>,
     by_tree: [Vec<Run>; BLOCKS],
     rows: u64,
-    nulls: RunBuilder<R>,
+    nulls: Sorter<R, H::File>,
 }
 
 impl<'h, H: Host, R: Row> Builder<'h, H, R> {
@@ -64,11 +64,11 @@ impl<'h, H: Host, R: Row> Builder<'h, H, R> {
             limit: (memory - memory / 8) / size_of::<R>(),
             records: Vec::new(),
             runs: Runs::new(host.file()),
+            nulls: Sorter::new(memory / 8, host.file()),
             host,
             threads: 1,
             by_tree: Default::default(),
             rows: 0,
-            nulls: RunBuilder::new(memory / 8),
         })
     }
 
@@ -81,7 +81,7 @@ impl<'h, H: Host, R: Row> Builder<'h, H, R> {
     #[inline]
     pub fn add(&mut self, scope: u32, fingerprint: impl Into<Option<u64>>, tid: Tid) -> Result<()> {
         let Some(key) = fingerprint.into() else {
-            return Ok(self.nulls.add(&mut self.runs, R::at(Position { scope, key: 0, tid }))?);
+            return Ok(self.nulls.add(R::at(Position { scope, key: 0, tid }))?);
         };
         if is_full(&mut self.records, &mut self.limit)? {
             self.dump()?;
@@ -124,7 +124,7 @@ impl<'h, H: Host, R: Row> Builder<'h, H, R> {
         }
         let mut writer = self.writer(Tree::NULLS);
         let mut nulls = 0;
-        self.nulls.finish(&mut self.runs, self.memory / 8, |entry: R| {
+        self.nulls.finish(|entry| {
             nulls += 1;
             writer.push(&mut out, entry.position())
         })?;
@@ -214,16 +214,16 @@ impl<'h, H: Host, R: Row> Builder<'h, H, R> {
         let half = self.memory / 2;
         for j in 1..4 {
             let tree = Tree::new(i, j);
-            let mut sorter = RunBuilder::new(half);
-            self.runs.for_each(&runs, half, |runs, mut row: R| -> Result<()> {
+            let mut sorter = Sorter::new(half, self.host.file());
+            self.runs.for_each(&runs, half, |_, mut row: R| -> Result<()> {
                 if hot.binary_search(&row.position().bucket()).is_ok() {
                     row.turn(|key| rotate_low(key, 12 * j as u32));
-                    sorter.add(runs, row)?;
+                    sorter.add(row)?;
                 }
                 Ok(())
             })?;
             let mut writer = self.writer(tree);
-            sorter.finish(&mut self.runs, half, |row: R| writer.push(out, row.position()))?;
+            sorter.finish(|row| writer.push(out, row.position()))?;
             index.roots[tree.number()] = writer.finish(out)?;
         }
         write_states(out, index, i, &hot)

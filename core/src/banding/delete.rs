@@ -15,7 +15,7 @@ use super::key::{Position, Tid, Tree};
 use super::leaf::{Layout, Leaf, packed_image, remove_dead};
 use super::meta::Index;
 use super::page::{Header, Kind};
-use super::promote::{BucketCounts, MaintainStats};
+use super::promote::BucketCounts;
 use super::recycle::{reclaim, set_walked};
 use super::scan::NO_ROW;
 use super::storage::{Change, Edit, Pages};
@@ -34,6 +34,8 @@ pub struct DeleteStats {
     pub freed: u32,
     /// Pages that are free in the end.
     pub free: u32,
+    /// Buckets that were given their second level.
+    pub promoted: u32,
 }
 
 impl DeleteStats {
@@ -67,7 +69,7 @@ impl Index {
     }
 
     /// A VACUUM's whole work in one pass: removes the entries of dead rows as [`bulk_delete`](Self::bulk_delete) does,
-    /// counts the buckets on the way and promotes those that have become hot, as [`maintain`](Self::maintain) does.
+    /// counts the buckets on the way and promotes those that have become hot. A promotion that fails is begun anew next time.
     /// `dead` is asked of rows and adds an answer for each, in order, the same whenever it is asked; `memory` bytes at most
     /// remember them.
     pub fn vacuum<P: Pages>(
@@ -75,11 +77,10 @@ impl Index {
         pages: &P,
         memory: usize,
         dead: impl FnMut(&[Tid], &mut Vec<bool>),
-    ) -> Result<(DeleteStats, MaintainStats)> {
+    ) -> Result<DeleteStats> {
         let mut counts = BucketCounts::new(self)?;
         let stats = self.walk(pages, Answers::new(dead, memory), Some(&mut counts))?;
-        let promoted = self.promote_counted(pages, &counts)?;
-        Ok((stats, MaintainStats { rows: stats.remaining, promoted }))
+        Ok(DeleteStats { promoted: self.promote_counted(pages, &counts)?, ..stats })
     }
 
     fn walk<P: Pages>(

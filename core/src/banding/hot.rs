@@ -95,6 +95,13 @@ pub(crate) fn decode_state(block: u32, bits: u8) -> Result<BucketState> {
     }
 }
 
+/// Reads a page of a kind of block `i`.
+fn read<P: Pages>(pages: &P, block: u32, kind: Kind, i: usize) -> Result<P::Read<'_>> {
+    let body = pages.read(block)?;
+    expect(block, &body, kind, Tree::main(i))?;
+    Ok(body)
+}
+
 /// The state of a bucket of block `i`.
 pub(crate) fn state<P: Pages>(pages: &P, index: &Index, i: usize, bucket: u16) -> Result<BucketState> {
     let directory = index.hot[i];
@@ -102,17 +109,11 @@ pub(crate) fn state<P: Pages>(pages: &P, index: &Index, i: usize, bucket: u16) -
         return Ok(BucketState::Cold);
     }
     let (n, byte, shift) = place(bucket, pages.body_len());
-    let page = {
-        let body = pages.read(directory)?;
-        expect(directory, &body, Kind::HotDirectory, Tree::main(i))?;
-        get_u32(&body, HEADER + 4 * n)
-    };
+    let page = get_u32(&read(pages, directory, Kind::HotDirectory, i)?, HEADER + 4 * n);
     if page == 0 {
         return Ok(BucketState::Cold);
     }
-    let body = pages.read(page)?;
-    expect(page, &body, Kind::HotStates, Tree::main(i))?;
-    decode_state(page, body[byte] >> shift)
+    decode_state(page, read(pages, page, Kind::HotStates, i)?[byte] >> shift)
 }
 
 /// The second-level trees of a fingerprint's buckets in a wanted state.
@@ -164,20 +165,17 @@ pub(crate) fn set_state<P: Pages>(
 
 /// The buckets of block `i` that are not cold, in order, with their states.
 pub(crate) fn states<P: Pages>(pages: &P, index: &Index, i: usize) -> Result<Vec<(u16, BucketState)>> {
-    let (directory, tree) = (index.hot[i], Tree::main(i));
     let mut found = Vec::new();
-    if directory == 0 {
+    if index.hot[i] == 0 {
         return Ok(found);
     }
     let per_page = buckets_per_page(pages.body_len());
     let pointers: Vec<u32> = {
-        let body = pages.read(directory)?;
-        expect(directory, &body, Kind::HotDirectory, tree)?;
+        let body = read(pages, index.hot[i], Kind::HotDirectory, i)?;
         (0..directory_len(pages.body_len())).map(|n| get_u32(&body, HEADER + 4 * n)).collect()
     };
     for (n, page) in pointers.into_iter().enumerate().filter(|(_, page)| *page != 0) {
-        let body = pages.read(page)?;
-        expect(page, &body, Kind::HotStates, tree)?;
+        let body = read(pages, page, Kind::HotStates, i)?;
         for bucket in (n * per_page..(n + 1) * per_page).map(|bucket| bucket as u16) {
             let (_, byte, shift) = place(bucket, body.len());
             match decode_state(page, body[byte] >> shift)? {

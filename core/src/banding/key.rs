@@ -113,16 +113,27 @@ impl Position {
 /// A row while an index is built: of an index with scopes, or of one without, where it takes less memory.
 pub trait Row: Record + Send {
     /// Whether it has a scope.
-    const SCOPED: bool;
+    const SCOPED: bool = Self::LEAD > 0;
 
     /// The row at a position.
-    fn at(position: Position) -> Self;
+    #[inline]
+    fn at(position: Position) -> Self {
+        Self::from_parts(position.scope, position.key, position.tid.0)
+    }
 
     /// Its position.
-    fn position(self) -> Position;
+    #[inline]
+    fn position(self) -> Position {
+        let (scope, key, tid) = self.to_parts();
+        Position { scope, key, tid: Tid(tid) }
+    }
 
     /// Replaces its key by `turned` of it.
-    fn turn(&mut self, turned: impl Fn(u64) -> u64);
+    #[inline]
+    fn turn(&mut self, turned: impl Fn(u64) -> u64) {
+        let (scope, key, tid) = self.to_parts();
+        *self = Self::from_parts(scope, turned(key), tid);
+    }
 }
 
 impl Record for Position {
@@ -130,44 +141,17 @@ impl Record for Position {
     const LEAD: usize = 4;
 
     #[inline]
-    fn to_parts(self) -> (u64, u64) {
-        (self.key, self.tid.0)
+    fn to_parts(self) -> (u32, u64, u64) {
+        (self.scope, self.key, self.tid.0)
     }
 
     #[inline]
-    fn from_parts(key: u64, tid: u64) -> Self {
-        Position { scope: 0, key, tid: Tid(tid) }
-    }
-
-    #[inline]
-    fn lead(self) -> u32 {
-        self.scope
-    }
-
-    #[inline]
-    fn led_by(self, scope: u32) -> Self {
-        Position { scope, ..self }
+    fn from_parts(scope: u32, key: u64, tid: u64) -> Self {
+        Position { scope, key, tid: Tid(tid) }
     }
 }
 
-impl Row for Position {
-    const SCOPED: bool = true;
-
-    #[inline]
-    fn at(position: Position) -> Self {
-        position
-    }
-
-    #[inline]
-    fn position(self) -> Position {
-        self
-    }
-
-    #[inline]
-    fn turn(&mut self, turned: impl Fn(u64) -> u64) {
-        self.key = turned(self.key);
-    }
-}
+impl Row for Position {}
 
 /// A position without a scope.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -180,34 +164,17 @@ impl Record for Unscoped {
     const BYTES: usize = 14;
 
     #[inline]
-    fn to_parts(self) -> (u64, u64) {
-        (self.key, self.tid.0)
+    fn to_parts(self) -> (u32, u64, u64) {
+        (0, self.key, self.tid.0)
     }
 
     #[inline]
-    fn from_parts(key: u64, tid: u64) -> Self {
+    fn from_parts(_: u32, key: u64, tid: u64) -> Self {
         Unscoped { key, tid: Tid(tid) }
     }
 }
 
-impl Row for Unscoped {
-    const SCOPED: bool = false;
-
-    #[inline]
-    fn at(position: Position) -> Self {
-        Unscoped { key: position.key, tid: position.tid }
-    }
-
-    #[inline]
-    fn position(self) -> Position {
-        Position { scope: 0, key: self.key, tid: self.tid }
-    }
-
-    #[inline]
-    fn turn(&mut self, turned: impl Fn(u64) -> u64) {
-        self.key = turned(self.key);
-    }
-}
+impl Row for Unscoped {}
 
 /// One of the 16 trees of fingerprints, or the [tree of rows without one](Tree::NULLS).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

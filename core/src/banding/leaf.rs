@@ -223,11 +223,6 @@ impl<'b> Leaf<'b> {
         self.near(Some(at.scope), at.key, 0, |p| found |= p == at);
         found
     }
-
-    /// Which entry is exactly this one.
-    pub(crate) fn find(&self, at: Position) -> Option<usize> {
-        self.contains(at).then(|| self.iter().position(|p| p == at)).flatten()
-    }
 }
 
 /// Entries whose distances are computed together.

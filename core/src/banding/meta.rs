@@ -39,6 +39,7 @@ pub(crate) const FREE: usize = MAX_BUCKET + 4;
 pub(crate) const WALKED: usize = FREE + 4 * (TREES + 1);
 pub(crate) const USED: usize = WALKED + 4;
 pub(crate) const ROOTS: usize = HEADER + 32;
+/// Right behind the roots.
 pub(crate) const HOT: usize = ROOTS + 4 * TREES;
 
 /// Options, fixed for the life of an index.
@@ -64,7 +65,14 @@ impl Options {
     /// # Errors
     /// [`Error::Option`] names the option and its range.
     pub fn validate(&self) -> Result<()> {
-        let wrong = if !(0.0..=1e6).contains(&self.mu) {
+        self.validate_for(MIN_BODY)
+    }
+
+    /// Checks the ranges and the size of pages.
+    pub(crate) fn validate_for(&self, body_len: usize) -> Result<()> {
+        let wrong = if !(MIN_BODY..=MAX_BODY).contains(&body_len) {
+            format!("pages of {body_len} bytes cannot hold an index")
+        } else if !(0.0..=1e6).contains(&self.mu) {
             format!("mu = {} is outside 0 to 1000000", self.mu)
         } else if !(10..=100).contains(&self.fillfactor) {
             format!("fillfactor = {} is outside 10 to 100", self.fillfactor)
@@ -72,14 +80,6 @@ impl Options {
             return Ok(());
         };
         Err(Error::Option(wrong.into()))
-    }
-
-    /// Checks the ranges and the size of pages.
-    pub(crate) fn validate_for(&self, body_len: usize) -> Result<()> {
-        match (MIN_BODY..=MAX_BODY).contains(&body_len) {
-            true => self.validate(),
-            false => Err(Error::Option(format!("pages of {body_len} bytes cannot hold an index").into())),
-        }
     }
 }
 
@@ -143,11 +143,8 @@ impl Index {
         if index.options.validate().is_err() {
             return corrupt(METAPAGE, "the options are out of range");
         }
-        for (t, root) in index.roots.iter_mut().enumerate() {
-            *root = get_u32(body, ROOTS + 4 * t);
-        }
-        for (i, hot) in index.hot.iter_mut().enumerate() {
-            *hot = get_u32(body, HOT + 4 * i);
+        for (n, page) in index.roots.iter_mut().chain(&mut index.hot).enumerate() {
+            *page = get_u32(body, ROOTS + 4 * n);
         }
         for tree in (0..BLOCKS).map(Tree::main).chain([Tree::NULLS]) {
             index.root_of(tree)?;
@@ -171,11 +168,8 @@ impl Index {
         put(&mut b, HEADER + 12, &(body_len as u32).to_le_bytes());
         put(&mut b, HEADER + 16, &self.options.mu.to_bits().to_le_bytes());
         b[HEADER + 24] = self.options.fillfactor;
-        for (t, root) in self.roots.iter().enumerate() {
-            put(&mut b, ROOTS + 4 * t, &root.to_le_bytes());
-        }
-        for (i, hot) in self.hot.iter().enumerate() {
-            put(&mut b, HOT + 4 * i, &hot.to_le_bytes());
+        for (n, page) in self.roots.iter().chain(&self.hot).enumerate() {
+            put(&mut b, ROOTS + 4 * n, &page.to_le_bytes());
         }
         put(&mut b, NULLS, &self.nulls.to_le_bytes());
         put(&mut b, MAX_BUCKET, &self.options.max_bucket.to_le_bytes());

@@ -61,6 +61,10 @@ pub enum Kind {
     Free = 6,
 }
 
+/// By their numbers, from 1 on.
+const KINDS: [Kind; 6] =
+    [Kind::Meta, Kind::Leaf, Kind::Inner, Kind::HotDirectory, Kind::HotStates, Kind::Free];
+
 /// The decoded header of a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Header {
@@ -174,14 +178,8 @@ impl Header {
         if body.len() < HEADER {
             return corrupt(block, "the page is too short");
         }
-        let kind = match body[2] {
-            1 => Kind::Meta,
-            2 => Kind::Leaf,
-            3 => Kind::Inner,
-            4 => Kind::HotDirectory,
-            5 => Kind::HotStates,
-            6 => Kind::Free,
-            k => return corrupt(block, format!("page kind {k} is unknown")),
+        let Some(&kind) = KINDS.get(usize::from(body[2]).wrapping_sub(1)) else {
+            return corrupt(block, format!("page kind {} is unknown", body[2]));
         };
         let Some(tree) = Tree::from_number(body[3]) else {
             return corrupt(block, format!("tree number {} is out of range", body[3]));

@@ -15,7 +15,6 @@ use super::error::Result;
 use super::hot::{BucketState, empty_directory, set_state, states};
 use super::insert::{Insert, insert_into};
 use super::key::{BLOCKS, Position, Tree};
-use super::leaf::Leaf;
 use super::meta::{HOT, Index, METAPAGE, Options, ROOTS, empty_root};
 use super::page::{HEADER, get_u32};
 use super::ranges::Ranges;
@@ -99,45 +98,7 @@ impl BucketCounter {
     }
 }
 
-/// The result of maintenance.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct MaintainStats {
-    /// Rows counted, those without a fingerprint too.
-    pub rows: u64,
-    /// Buckets that were given their second level.
-    pub promoted: u32,
-}
-
 impl Index {
-    /// Counts all buckets and promotes those that have become hot: the last step of a VACUUM, after
-    /// [`bulk_delete`](Self::bulk_delete) or without it. Searches and inserts may go on meanwhile.
-    ///
-    /// # Errors
-    /// Damaged pages, or what the storage fails with. A promotion that was begun is begun anew next time.
-    pub fn maintain<P: Pages>(&self, pages: &P) -> Result<MaintainStats> {
-        let mut stats = MaintainStats::default();
-        if self.scoped {
-            let mut count = |leaf: Leaf<'_>| stats.rows += leaf.header.count as u64;
-            for_leaves(pages, self, Tree::main(0), 0, u64::MAX, &mut count)?;
-            for_leaves(pages, self, Tree::NULLS, 0, 0, &mut count)?;
-            Index::note_counted(pages)?;
-            return Ok(stats);
-        }
-        let mut counts = BucketCounts::new(self)?;
-        for i in 0..BLOCKS {
-            let tree = Tree::main(i);
-            let mut rows = 0;
-            for_leaves(pages, self, tree, 0, u64::MAX, |leaf| {
-                rows += leaf.header.count as u64;
-                leaf.iter().for_each(|entry| counts.add(tree, entry.key));
-            })?;
-            stats.rows = if i == 0 { rows } else { stats.rows };
-        }
-        for_leaves(pages, self, Tree::NULLS, 0, 0, |leaf| stats.rows += leaf.header.count as u64)?;
-        stats.promoted = self.promote_counted(pages, &counts)?;
-        Ok(stats)
-    }
-
     /// Promotes the buckets that were counted and are hot; says how many.
     pub(crate) fn promote_counted<P: Pages>(&self, pages: &P, counts: &BucketCounts) -> Result<u32> {
         let mut promoted = 0;
@@ -154,13 +115,12 @@ impl Index {
                     // Begun and not finished.
                     Ok(BucketState::Filling) => true,
                     _ => {
-                        let mut size = BucketCount { bucket, entries: count.entries.into(), identical: 0 };
-                        let mut worth = is_worth_promoting(&size, average, &self.options, pages.body_len());
-                        if worth {
-                            size.identical = count_key(pages, self, i, count.majority)?;
-                            worth = is_worth_promoting(&size, average, &self.options, pages.body_len());
-                        }
-                        worth
+                        let entries = u64::from(count.entries);
+                        let worth = |identical| {
+                            let size = BucketCount { bucket, entries, identical };
+                            is_worth_promoting(&size, average, &self.options, pages.body_len())
+                        };
+                        worth(0) && worth(count_key(pages, self, i, count.majority)?)
                     }
                 };
                 if promote {
@@ -215,33 +175,19 @@ impl BucketCounts {
     }
 }
 
-/// Calls `each` with the leaves of a main tree that hold keys of [from, last], lock held; with scopes, with all.
-pub(crate) fn for_leaves<P: Pages>(
-    pages: &P,
-    index: &Index,
-    tree: Tree,
-    from: u64,
-    last: u64,
-    mut each: impl FnMut(Leaf<'_>),
-) -> Result<()> {
-    let root = index.root_of(tree)?;
-    let mut cursor = Cursor::new(pages, tree, root, Ranges::All);
-    let mut mark = Position::start(0, from);
-    loop {
-        let page = cursor.seek(mark)?;
-        each(page.leaf()?);
-        match page.high() {
-            Some(high) if index.scoped || high.key <= last => mark = high,
-            _ => return Ok(()),
-        }
-    }
-}
-
 /// How many entries of block `i`'s main tree have a key.
 fn count_key<P: Pages>(pages: &P, index: &Index, i: usize, key: u64) -> Result<u64> {
-    let mut n = 0;
-    for_leaves(pages, index, Tree::main(i), key, key, |leaf| leaf.near(None, key, 0, |_| n += 1))?;
-    Ok(n)
+    let tree = Tree::main(i);
+    let mut cursor = Cursor::new(pages, tree, index.root_of(tree)?, Ranges::All);
+    let (mut mark, mut n) = (Position::start(0, key), 0);
+    loop {
+        let page = cursor.seek(mark)?;
+        page.leaf()?.near(None, key, 0, |_| n += 1);
+        match page.high() {
+            Some(high) if high.key <= key => mark = high,
+            _ => return Ok(n),
+        }
+    }
 }
 
 /// Gives a block its second level's three root leaves and its directory of states, if it has none. The directory comes

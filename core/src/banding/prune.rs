@@ -15,7 +15,7 @@ use super::error::{Result, Way};
 use super::key::{Position, Tid, Tree};
 use super::leaf::{Leaf, packed_image, remove_dead};
 use super::meta::Index;
-use super::page::{HEADER, Header, USED_AND_COUNT, put, used_and_count};
+use super::page::Header;
 use super::storage::{Change, Edit, Pages, WritePage};
 use super::target::{Target, in_all_trees, leaf_of, lock_leaves, targets};
 use std::cmp::Reverse;
@@ -72,7 +72,11 @@ fn remove_from<P: Pages>(
         let Some(mut leaves) = retry(pages, || lock_leaves(pages, &targets))? else { continue };
         let mut images = Vec::with_capacity(leaves.len());
         for ((page, header), target) in leaves.iter().zip(&targets) {
-            images.push(without(page, &Leaf::read(page.block(), page, *header)?, target.entry));
+            let leaf = Leaf::read(page.block(), page, *header)?;
+            let mut entries: Vec<Position> = leaf.iter().collect();
+            remove_dead(&mut entries, |_, entry| *entry == target.entry);
+            images
+                .push((entries.len() < header.count).then(|| packed_image(*header, &leaf.layout, &entries)));
         }
         if !dead.is_dead(tid) {
             return Ok(());
@@ -84,18 +88,6 @@ fn remove_from<P: Pages>(
         return if edits.is_empty() { Ok(()) } else { pages.commit(&mut edits) };
     }
     Ok(())
-}
-
-/// A leaf without that entry, in whose place the last one comes; `None` if it does not hold it.
-fn without(page: &[u8], leaf: &Leaf<'_>, entry: Position) -> Option<Vec<u8>> {
-    let (header, width) = (leaf.header, leaf.layout.width);
-    let at = HEADER + leaf.find(entry)? * width;
-    let end = header.used - width;
-    let mut image = page[..header.used].to_vec();
-    image.copy_within(end.., at);
-    image.truncate(end);
-    put(&mut image, USED_AND_COUNT, &used_and_count(end, header.count - 1));
-    Some(image)
 }
 
 /// Removes from the full leaf of a target the entries of rows that are dead for good, looking at older versions of rows

@@ -122,6 +122,14 @@ impl RangeScan {
         Self::new(index, 0, MAX_DISTANCE)
     }
 
+    /// The rows of a scope, or of all, that have no fingerprint: those of a leaf in order of their tids, so that the table is
+    /// read in order.
+    pub fn nulls(index: &Index, scope: Option<u32>) -> Self {
+        let mut scan = Self::new(index, 0, 0).in_scope(scope);
+        scan.read(Tree::NULLS, Ranges::of(scan.scope));
+        scan
+    }
+
     /// The same, always by reading one whole tree, or the scope's part of it.
     pub(crate) fn whole(mut self) -> Self {
         self.read_whole();
@@ -129,18 +137,18 @@ impl RangeScan {
     }
 
     fn read_whole(&mut self) {
-        self.read_all(Ranges::of(self.scope));
+        self.read(Tree::main(0), Ranges::of(self.scope));
     }
 
-    fn read_all(&mut self, ranges: Ranges) {
-        self.legs = vec![Leg { tree: Tree::main(0), ranges, filter: Filter::Any }];
+    fn read(&mut self, tree: Tree, ranges: Ranges) {
+        self.legs = vec![Leg { tree, ranges, filter: Filter::Any }];
         self.state = State::Running;
     }
 
     /// All rows of the scopes from one to another, by reading that part of one tree.
     pub(crate) fn of_scopes(index: &Index, fingerprint: u64, first: u32, last: u32) -> Self {
         let mut scan = Self::new(index, fingerprint, MAX_DISTANCE);
-        scan.read_all(Ranges::Scopes(first, last));
+        scan.read(Tree::main(0), Ranges::Scopes(first, last));
         scan
     }
 
@@ -225,11 +233,15 @@ impl RangeScan {
             }
             let (first, last) = leg.ranges.within().unwrap_or((Position::MIN, Position::MAX));
             let (least, distance, first) = (self.least, self.distance, self.mark.max(first));
+            let before = hits.len();
             page.hits((self.scope, self.query, distance), leg.filter, (first, last), |hit| {
                 if hit.distance >= least {
                     hits.push(hit);
                 }
             })?;
+            if leg.tree == Tree::NULLS {
+                hits[before..].sort_unstable();
+            }
             match page.high() {
                 None => return Ok(Walk::Done),
                 Some(high) => self.mark = high,
@@ -274,55 +286,6 @@ impl RangeScan {
     /// Leaves that the planned legs read, were all trees of `leaves` leaves.
     fn leaves_wanted(&self, leaves: f64) -> f64 {
         radii(self.distance).iter().map(|r| leaves_read(leaves, buckets_within(0, *r))).sum()
-    }
-}
-
-/// The rows without a fingerprint, in order of their tids; as a [`RangeScan`], it holds no lock between calls.
-#[derive(Debug, Clone)]
-pub struct NullScan {
-    index: Index,
-    scope: Option<u32>,
-    /// The next leaf's place; `None` at the end.
-    mark: Option<Position>,
-}
-
-impl NullScan {
-    /// A scan of all of them.
-    pub fn new(index: &Index) -> Self {
-        NullScan { index: *index, scope: index.whole_scope(), mark: Some(Position::MIN) }
-    }
-
-    /// The same in one scope only.
-    #[must_use]
-    pub fn in_scope(mut self, scope: Option<u32>) -> Self {
-        self.scope = scope.or(self.scope);
-        self
-    }
-
-    /// Appends rows until there are `enough` or more, or no more. Returns whether more may follow.
-    pub fn next_batch<P: Pages>(&mut self, pages: &P, enough: usize, rows: &mut Vec<Tid>) -> Result<bool> {
-        let wanted = rows.len().saturating_add(enough.max(1));
-        let ranges = Ranges::of(self.scope);
-        let mut cursor = Cursor::new(pages, Tree::NULLS, self.index.nulls, ranges);
-        while let Some(mark) = self.mark.and_then(|mark| ranges.next(mark)) {
-            let page = cursor.seek(mark)?;
-            let from = rows.len();
-            page.leaf()?.near(self.scope, 0, 0, |entry| {
-                if entry >= mark {
-                    rows.push(entry.tid);
-                }
-            });
-            if rows[from..].iter().any(|tid| !tid.can_be_a_row()) {
-                return corrupt(page.block, NO_ROW);
-            }
-            // A leaf is a bag: in order of tids, the table is read in order.
-            rows[from..].sort_unstable();
-            self.mark = page.high();
-            if rows.len() >= wanted {
-                break;
-            }
-        }
-        Ok(self.mark.and_then(|mark| ranges.next(mark)).is_some())
     }
 }
 

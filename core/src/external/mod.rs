@@ -16,5 +16,5 @@ pub use spill::{MemorySpill, Spill};
 pub use threads::on_threads;
 
 pub(crate) use sort::{sort, sort_on_threads};
-pub(crate) use sorter::{Reader, Run, RunBuilder, Runs, is_full};
+pub(crate) use sorter::{Reader, Run, Runs, is_full};
 pub(crate) use threads::{Gate, run, start};

@@ -12,39 +12,27 @@ use crate::interrupt;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
-/// A record that orders as two numbers do, the high one first. Two words and not one `u128`, which would make
+/// A record that orders as its numbers do: the lead, the high one, the low one. Not one `u128`, which would make
 /// sorting half as slow again.
 pub trait Record: Copy + Ord {
-    /// Bytes of all numbers: 8 of the high one, up to 8 of the low one, and those of the lead.
+    /// Bytes of all numbers: those of the lead, 8 of the high one, up to 8 of the low one.
     const BYTES: usize;
-    /// Bytes of the number that stands above both, 0 or 4.
+    /// Bytes of the lead: 4, or 0 if it is always 0.
     const LEAD: usize = 0;
 
-    /// The two numbers.
-    fn to_parts(self) -> (u64, u64);
+    /// The numbers.
+    fn to_parts(self) -> (u32, u64, u64);
 
     /// The record of numbers that [`Record::to_parts`] gave.
-    fn from_parts(high: u64, low: u64) -> Self;
-
-    /// The number above both, of records that have one.
-    #[inline]
-    fn lead(self) -> u32 {
-        0
-    }
-
-    /// The record with that number.
-    #[inline]
-    fn led_by(self, _lead: u32) -> Self {
-        self
-    }
+    fn from_parts(lead: u32, high: u64, low: u64) -> Self;
 
     /// Byte `at` of the numbers, 0 being the most significant.
     #[inline]
     fn byte(&self, at: usize) -> usize {
+        let (lead, high, low) = self.to_parts();
         if at < Self::LEAD {
-            return (self.lead() >> (8 * (Self::LEAD - 1 - at)) & 0xff) as usize;
+            return (lead >> (8 * (Self::LEAD - 1 - at)) & 0xff) as usize;
         }
-        let (high, low) = self.to_parts();
         let in_high = at - Self::LEAD;
         let shifted =
             if in_high < 8 { high >> (56 - 8 * in_high) } else { low >> (8 * (Self::BYTES - 1 - at)) };
@@ -56,12 +44,12 @@ impl Record for u64 {
     const BYTES: usize = 8;
 
     #[inline]
-    fn to_parts(self) -> (u64, u64) {
-        (self, 0)
+    fn to_parts(self) -> (u32, u64, u64) {
+        (0, self, 0)
     }
 
     #[inline]
-    fn from_parts(high: u64, _: u64) -> u64 {
+    fn from_parts(_: u32, high: u64, _: u64) -> u64 {
         high
     }
 }
@@ -71,13 +59,13 @@ impl Record for [u32; 3] {
     const BYTES: usize = 12;
 
     #[inline]
-    fn to_parts(self) -> (u64, u64) {
+    fn to_parts(self) -> (u32, u64, u64) {
         let [a, b, c] = self.map(u64::from);
-        (a << 32 | b, c)
+        (0, a << 32 | b, c)
     }
 
     #[inline]
-    fn from_parts(high: u64, low: u64) -> Self {
+    fn from_parts(_: u32, high: u64, low: u64) -> Self {
         [(high >> 32) as u32, high as u32, low as u32]
     }
 }
@@ -85,8 +73,8 @@ impl Record for [u32; 3] {
 /// Appends the [`Record::BYTES`] bytes of a record to `into`.
 #[inline]
 pub(crate) fn encode<T: Record>(record: T, into: &mut Vec<u8>) {
-    let (high, low) = record.to_parts();
-    into.extend_from_slice(&record.lead().to_le_bytes()[..T::LEAD]);
+    let (lead, high, low) = record.to_parts();
+    into.extend_from_slice(&lead.to_le_bytes()[..T::LEAD]);
     into.extend_from_slice(&high.to_le_bytes());
     into.extend_from_slice(&low.to_le_bytes()[..T::BYTES - T::LEAD - 8]);
 }
@@ -100,7 +88,7 @@ pub(crate) fn decode<T: Record>(bytes: &[u8]) -> T {
         number[..bytes.len()].copy_from_slice(bytes);
         u64::from_le_bytes(number)
     };
-    T::from_parts(number(high), number(low)).led_by(number(lead) as u32)
+    T::from_parts(number(lead) as u32, number(high), number(low))
 }
 
 /// Slices up to this length are sorted by comparison.

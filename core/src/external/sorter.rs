@@ -20,21 +20,28 @@ use std::collections::binary_heap::PeekMut;
 /// Sorts records; those that do not fit in memory wait in a temporary file, [`Record::BYTES`] bytes each.
 pub struct Sorter<T, S> {
     memory: usize,
-    builder: RunBuilder<T>,
-    runs: Runs<S>,
+    records: Vec<T>,
+    limit: usize,
+    file: Runs<S>,
+    runs: Vec<Run>,
     count: u64,
 }
 
 impl<T: Record, S: Spill> Sorter<T, S> {
     /// No records yet; `memory`: bytes to sort in.
     pub fn new(memory: usize, file: S) -> Self {
-        Sorter { memory, builder: RunBuilder::new(memory), runs: Runs::new(file), count: 0 }
+        let limit = (memory / size_of::<T>()).max(64);
+        Sorter { memory, records: Vec::new(), limit, file: Runs::new(file), runs: Vec::new(), count: 0 }
     }
 
     /// Adds a record.
     pub fn add(&mut self, record: T) -> Result<()> {
+        if is_full(&mut self.records, &mut self.limit)? {
+            self.write()?;
+        }
         self.count += 1;
-        self.builder.add(&mut self.runs, record)
+        self.records.push(record);
+        Ok(())
     }
 
     /// The number of records added.
@@ -42,9 +49,26 @@ impl<T: Record, S: Spill> Sorter<T, S> {
         self.count
     }
 
+    fn write(&mut self) -> Result<()> {
+        sort(&mut self.records);
+        self.runs.push(self.file.write(&self.records)?);
+        self.records.clear();
+        Ok(())
+    }
+
     /// Calls `each` with all records, in ascending order.
-    pub fn finish(mut self, each: impl FnMut(T) -> Result<()>) -> Result<()> {
-        self.builder.finish(&mut self.runs, self.memory, each)
+    pub fn finish<E: From<super::Error>>(
+        mut self,
+        mut each: impl FnMut(T) -> std::result::Result<(), E>,
+    ) -> std::result::Result<(), E> {
+        if self.runs.is_empty() {
+            sort(&mut self.records);
+            return self.records.into_iter().try_for_each(each);
+        }
+        self.write()?;
+        self.records = Vec::new();
+        let runs = self.file.reduce::<T>(self.runs, self.memory)?;
+        self.file.for_each(&runs, self.memory, |_, record| each(record))
     }
 }
 
@@ -179,52 +203,6 @@ impl Reader {
         let record = decode(&self.buffer[self.at..self.at + T::BYTES]);
         self.at += T::BYTES;
         Ok(Some(record))
-    }
-}
-
-/// Collects records and writes them as sorted runs to a file that is the caller's.
-pub(crate) struct RunBuilder<T> {
-    records: Vec<T>,
-    limit: usize,
-    runs: Vec<Run>,
-}
-
-impl<T: Record> RunBuilder<T> {
-    pub(crate) fn new(memory: usize) -> Self {
-        RunBuilder { records: Vec::new(), limit: (memory / size_of::<T>()).max(64), runs: Vec::new() }
-    }
-
-    pub(crate) fn add<S: Spill>(&mut self, runs: &mut Runs<S>, record: T) -> Result<()> {
-        if is_full(&mut self.records, &mut self.limit)? {
-            self.write(runs)?;
-        }
-        self.records.push(record);
-        Ok(())
-    }
-
-    fn write<S: Spill>(&mut self, runs: &mut Runs<S>) -> Result<()> {
-        sort(&mut self.records);
-        self.runs.push(runs.write(&self.records)?);
-        self.records.clear();
-        Ok(())
-    }
-
-    /// Calls `each` with the records in order; forgets them.
-    pub(crate) fn finish<S: Spill, E: From<super::Error>>(
-        &mut self,
-        runs: &mut Runs<S>,
-        memory: usize,
-        mut each: impl FnMut(T) -> std::result::Result<(), E>,
-    ) -> std::result::Result<(), E> {
-        if self.runs.is_empty() {
-            let mut records = std::mem::take(&mut self.records);
-            sort(&mut records);
-            return records.into_iter().try_for_each(each);
-        }
-        self.write(runs)?;
-        self.records = Vec::new();
-        let reduced = runs.reduce::<T>(std::mem::take(&mut self.runs), memory)?;
-        runs.for_each(&reduced, memory, |_, record| each(record))
     }
 }
 

@@ -40,13 +40,13 @@ impl Record for Row {
     const BYTES: usize = 16;
 
     #[inline]
-    fn to_parts(self) -> (u64, u64) {
+    fn to_parts(self) -> (u32, u64, u64) {
         // With its sign flipped, a negative id comes first.
-        (self.fp, self.id.cast_unsigned() ^ 1 << 63)
+        (0, self.fp, self.id.cast_unsigned() ^ 1 << 63)
     }
 
     #[inline]
-    fn from_parts(fp: u64, id: u64) -> Row {
+    fn from_parts(_: u32, fp: u64, id: u64) -> Row {
         Row { fp, id: (id ^ 1 << 63).cast_signed() }
     }
 }

@@ -5,7 +5,7 @@ pub use super::memory::MemoryPages;
 use super::Rng;
 use std::collections::BTreeMap;
 
-use dedup_core::banding::{Finding, Hit, Index, RangeScan, Tid, check};
+use dedup_core::banding::{DeleteStats, Finding, Hit, Index, Pages, RangeScan, Result, Tid, check};
 
 /// The shapes of data every answer is tested on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,6 +80,24 @@ pub fn search(pages: &MemoryPages, index: &Index, query: u64, distance: u32, bat
     while scan.next_batch(pages, batch, &mut hits).unwrap() {}
     hits.sort_unstable();
     hits
+}
+
+/// The rows without a fingerprint, in one scope or in all, as a scan finds them that takes so many at a time.
+pub fn nulls(pages: &impl Pages, index: &Index, scope: Option<u32>, batch: usize) -> Vec<Tid> {
+    let (mut scan, mut hits) = (RangeScan::nulls(index, scope), Vec::new());
+    while scan.next_batch(pages, batch, &mut hits).unwrap() {}
+    hits.into_iter().map(|hit| hit.tid).collect()
+}
+
+/// A VACUUM that finds no dead row.
+pub trait Maintain {
+    fn maintain(&self, pages: &impl Pages) -> Result<DeleteStats>;
+}
+
+impl Maintain for Index {
+    fn maintain(&self, pages: &impl Pages) -> Result<DeleteStats> {
+        self.vacuum(pages, 0, |rows, dead| dead.resize(dead.len() + rows.len(), false))
+    }
 }
 
 pub fn index_by_insert(body: usize, fps: &[u64]) -> (MemoryPages, Index, Rows) {
