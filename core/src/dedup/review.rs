@@ -87,9 +87,7 @@ struct Settled<'d> {
 
 impl Settled<'_> {
     fn of(decided: &Decided, count: usize) -> Settled<'_> {
-        let sets = UnionFind::new(count);
-        decided.followers().for_each(|[a, b]| _ = sets.union(a, b));
-        Settled { sets, members: FxHashMap::default(), decided }
+        Settled { sets: decided.sets(count), members: FxHashMap::default(), decided }
     }
 
     /// Whether nothing follows about two texts, whatever is answered.

@@ -12,33 +12,16 @@ const ENGLISH: &str = "a an the and or but if of to in on at by for with from as
     his our their not no so than then there here what which who whom when where how why can could will would \
     shall should may might must just very too also about into over under again only own same such";
 
-/// A built-in list.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum StopList {
-    Chinese,
-    English,
-    Both,
-}
-
-impl StopList {
-    pub(super) const NAMES: &str = "\"zh\", \"en\" or true for both";
-
-    pub(super) fn from_name(name: &str) -> Option<StopList> {
-        match name {
-            "zh" => Some(StopList::Chinese),
-            "en" => Some(StopList::English),
-            _ => None,
-        }
-    }
-
-    pub(super) fn words(self) -> impl Iterator<Item = &'static str> {
-        let chinese = if self == StopList::English { "" } else { CHINESE };
-        let english = if self == StopList::Chinese { "" } else { ENGLISH };
-        chinese.split_whitespace().chain(english.split_whitespace())
+/// The words of the list of a name, `zh` or `en`.
+pub(super) fn stop_list(name: &str) -> Option<impl Iterator<Item = &'static str>> {
+    match name {
+        "zh" => Some(CHINESE.split_whitespace()),
+        "en" => Some(ENGLISH.split_whitespace()),
+        _ => None,
     }
 }
 
 /// The words of both lists.
 pub fn stop_words() -> impl Iterator<Item = &'static str> {
-    StopList::Both.words()
+    CHINESE.split_whitespace().chain(ENGLISH.split_whitespace())
 }

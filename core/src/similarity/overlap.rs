@@ -1,7 +1,6 @@
 //! What two sets or multisets share.
 
 use crate::interrupt::{self, Meter};
-use std::cmp::Ordering;
 
 /// What two multisets have and share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,9 +28,7 @@ impl Overlap {
 
     /// Of two sorted lists; equal elements are matched one to one.
     pub fn of_sorted<T: Ord>(a: &[T], b: &[T]) -> Overlap {
-        let mut shared = 0;
-        merge(a, b, T::cmp, |_, _| shared += 1);
-        Overlap { left: a.len(), right: b.len(), shared }
+        Overlap { left: a.len(), right: b.len(), shared: shared(a, b, 0).unwrap_or_default() }
     }
 
     /// What both have over what either has, 0 to 1; of multisets this is
@@ -44,20 +41,6 @@ impl Overlap {
     /// first is empty.
     pub fn containment(&self) -> f64 {
         ratio(self.shared, self.left)
-    }
-}
-
-/// Calls `both` for the elements that two sorted lists share, matched one to one.
-pub(super) fn merge<T>(a: &[T], b: &[T], compare: impl Fn(&T, &T) -> Ordering, mut both: impl FnMut(&T, &T)) {
-    let (mut i, mut j, mut meter) = (0, 0, Meter::new());
-    while let (Some(x), Some(y)) = (a.get(i), b.get(j)) {
-        meter.work(1);
-        let order = compare(x, y);
-        if order.is_eq() {
-            both(x, y);
-        }
-        i += usize::from(order.is_le());
-        j += usize::from(order.is_ge());
     }
 }
 
@@ -77,8 +60,8 @@ pub(super) fn overlap_needed(threshold: f64, x: usize, y: usize) -> usize {
     at_least(threshold / (1.0 + threshold) * (x + y) as f64)
 }
 
-/// The overlap of two sorted sets, `None` as soon as it cannot reach `needed`.
-pub(super) fn shared<T: Ord + Copy>(a: &[T], b: &[T], needed: usize) -> Option<usize> {
+/// The overlap of two sorted sets or multisets, `None` as soon as it cannot reach `needed`.
+pub(super) fn shared<T: Ord>(a: &[T], b: &[T], needed: usize) -> Option<usize> {
     /// Steps between two looks at what is left.
     const STEPS: usize = 32;
     let (mut i, mut j, mut shared, mut meter) = (0, 0, 0, Meter::new());
@@ -92,7 +75,7 @@ pub(super) fn shared<T: Ord + Copy>(a: &[T], b: &[T], needed: usize) -> Option<u
         }
         // A step goes on by one in each at most.
         for _ in 0..left.min(STEPS) {
-            let (x, y) = (a[i], b[j]);
+            let (x, y) = (&a[i], &b[j]);
             shared += usize::from(x == y);
             i += usize::from(x <= y);
             j += usize::from(y <= x);

@@ -32,12 +32,9 @@ impl Segmenter {
     /// [tag]`, as [`Segmenter::complete_words`] writes them.
     pub fn with_words(words: &str) -> Segmenter {
         let mut own = OwnWords::new();
-        for line in words.lines() {
+        for (word, frequency) in words.lines().filter_map(entry) {
             check();
-            let mut fields = line.split_whitespace();
-            if let (Some(word), Some(Ok(frequency @ 1..))) = (fields.next(), fields.next().map(str::parse)) {
-                own.add(word, frequency);
-            }
+            own.add(word, frequency);
         }
         Segmenter { own: Some(own) }
     }
@@ -94,12 +91,7 @@ impl Segmenter {
     /// Whether `words` are as [`Segmenter::complete_words`] writes them: a word
     /// and its frequency on each line, and perhaps a tag.
     pub fn are_complete(words: &str) -> bool {
-        words.lines().all(|line| {
-            let mut fields = line.split_whitespace();
-            fields.next().is_some()
-                && fields.next().is_some_and(|frequency| matches!(frequency.parse::<u64>(), Ok(1..)))
-                && fields.nth(1).is_none()
-        })
+        words.lines().all(|line| entry(line).is_some())
     }
 
     /// Calls `each` with every word of the normal form `text`, in order.
@@ -138,6 +130,13 @@ impl Segmenter {
         cut(text, hmm, self.own.as_ref(), &mut |word| words.push(word));
         words
     }
+}
+
+/// Word and frequency of a line `word frequency [tag]`.
+fn entry(line: &str) -> Option<(&str, u64)> {
+    let mut fields = line.split_whitespace();
+    let (word, frequency) = (fields.next()?, fields.next()?.parse().ok()?);
+    (frequency > 0 && fields.nth(1).is_none()).then_some((word, frequency))
 }
 
 /// The frequency that jieba suggests for a word: just high enough for it not to be cut.

@@ -4,7 +4,7 @@ use super::json::{KEYS, Written, kind};
 use super::resolver::{Nowhere, Resolver};
 use super::{RecipeError, Scheme, TextRecipe, default_n};
 use crate::features::corpus::Corpus;
-use crate::features::stop::StopList;
+use crate::features::stop;
 use crate::fingerprint::Weight;
 use crate::interrupt::checked;
 use crate::text::{Normal, normalize};
@@ -178,30 +178,27 @@ fn lengths(n: &Value) -> Result<Vec<usize>, RecipeError> {
 /// The words that `stop` says: a list, or the name of one.
 fn stop_words(stop: &Value, resolver: &dyn Resolver) -> Result<FxHashSet<String>, RecipeError> {
     let wrong = |message: String| {
-        let lists = StopList::NAMES;
-        let hint =
-            format!("stop is a list of words, {lists}, or the name of a dictionary such as \"own@1\".");
-        RecipeError::new("stop", message, hint)
+        const HINT: &str = "stop is a list of words, \"zh\", \"en\" or true for both, or the name of a dictionary such as \"own@1\".";
+        RecipeError::new("stop", message, HINT)
     };
-    let list = match stop {
+    match stop {
         Value::Array(words) => {
             let word = |word: &Value| match word.as_str() {
                 Some(word) => Ok(normalize(word)),
                 None => Err(wrong(format!("a word must be a string, not {}", kind(word)))),
             };
-            return checked(words).map(word).collect();
+            checked(words).map(word).collect()
         }
-        Value::Bool(false) => return Ok(FxHashSet::default()),
-        Value::Bool(true) => StopList::Both,
-        Value::String(name) => match StopList::from_name(name) {
-            Some(list) => list,
+        Value::Bool(false) => Ok(FxHashSet::default()),
+        Value::Bool(true) => Ok(stop::stop_words().map(str::to_owned).collect()),
+        Value::String(name) => match stop::stop_list(name) {
+            Some(words) => Ok(words.map(str::to_owned).collect()),
             // The stop words of a dictionary, without its words.
-            None if name.contains('@') => return Ok(resolver.dictionary(name)?.stop.clone()),
-            None => return Err(wrong(format!("there is no stop list \"{name}\""))),
+            None if name.contains('@') => Ok(resolver.dictionary(name)?.stop.clone()),
+            None => Err(wrong(format!("there is no stop list \"{name}\""))),
         },
-        other => return Err(wrong(format!("must be a list, a name or true, not {}", kind(other)))),
-    };
-    Ok(list.words().map(str::to_owned).collect())
+        other => Err(wrong(format!("must be a list, a name or true, not {}", kind(other)))),
+    }
 }
 
 /// The weight `value`, or an error that says where it stands.
