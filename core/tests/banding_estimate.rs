@@ -16,7 +16,7 @@ fn banding_search_cost_grows_with_distance_up_to_one_tree() {
         }
         assert_eq!(search_cost(64, rows, leaves).entries, rows);
     }
-    assert_eq!([1e4, 1e6, 1e9].map(|rows| nearest_distance(rows, 1.0)), [17, 14, 9]);
+    assert_eq!([1e4, 1e6, 1e9].map(|rows| nearest_distance(rows, 1.0, 0)), [17, 14, 9]);
     assert!((random_selectivity(64) - 1.0).abs() < 1e-9);
     assert!(search_cost(3, 1e7, 14_000.0).leaf_pages < 6.0);
 }

@@ -50,7 +50,7 @@ fn banding_nobody_holds_a_page_while_a_leaf_is_read() {
                 let mut scan = RangeScan::new(&index, fp, d);
                 while scan.next_batch(&pages, 100, &mut hits).unwrap() {}
             }
-            let mut nearest = NearestScan::new(&index, fp);
+            let mut nearest = NearestScan::new(&index, fp, 64);
             while hits.len() < 100 && nearest.next_batch(&pages, 10, &mut hits).unwrap() {}
             let mut findings: Vec<Finding> = Vec::new();
             check(&pages, true, &mut findings).unwrap();

@@ -9,7 +9,7 @@ use dedup_core::external::MemoryHost;
 
 /// The first k, checked to come in order of distance.
 fn nearest<P: Pages>(pages: &P, index: &Index, query: u64, k: usize, batch: usize) -> Vec<Hit> {
-    let mut scan = NearestScan::new(index, query);
+    let mut scan = NearestScan::new(index, query, 64);
     let mut hits = Vec::new();
     while hits.len() < k && scan.next_batch(pages, batch, &mut hits).unwrap() {}
     assert!(hits.is_sorted_by_key(|h| h.distance));
@@ -100,7 +100,7 @@ fn banding_nearest_reads_little_for_near_duplicates() {
         builder.add(0, *fp, tid(n)).unwrap();
     }
     let index = builder.finish(&mut &pages).unwrap().index;
-    let mut scan = NearestScan::new(&index, base);
+    let mut scan = NearestScan::new(&index, base, 64);
     let mut hits = Vec::new();
     while hits.len() < 10 && scan.next_batch(&pages, 10, &mut hits).unwrap() {}
     assert!(hits.len() >= 10 && scan.pages_read() < 20, "{} rows, {} pages", hits.len(), scan.pages_read());
@@ -125,7 +125,7 @@ fn banding_nearest_reads_little_before_many_copies() {
     for (query, most) in
         [(base, 120), (base ^ 0b11, 120), (base ^ 0x1f, 600), (base ^ 0x0003_0001_0001_0001, 600)]
     {
-        let mut scan = NearestScan::new(&index, query);
+        let mut scan = NearestScan::new(&index, query, 64);
         let mut hits = Vec::new();
         while hits.len() < 10 && scan.next_batch(&pages, 10, &mut hits).unwrap() {}
         let distance = (query ^ base).count_ones();

@@ -117,7 +117,7 @@ fn banding_whoever_changes_an_answer_is_in_conflict() {
             match kind {
                 0 => found.extend(nulls(&pages, &index, Some(scope_of_part(scope, 0, parts)), wanted)),
                 1 if parts == 1 => {
-                    let mut scan = NearestScan::new(&index, query[0]).in_scope(Some(scope));
+                    let mut scan = NearestScan::new(&index, query[0], 64).in_scope(Some(scope));
                     while more && hits.len() < wanted {
                         more = scan.next_batch(&pages, 1, &mut hits).unwrap();
                     }

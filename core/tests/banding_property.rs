@@ -101,7 +101,7 @@ proptest! {
                     prop_assert!(search(&pages, &index, fp, d, 1 + d as usize) == brute(&rows, fp, d));
                 }
                 Op::Nearest(fp, k) => {
-                    let mut scan = NearestScan::new(&Index::open(&pages).unwrap(), fp);
+                    let mut scan = NearestScan::new(&Index::open(&pages).unwrap(), fp, 64);
                     let mut hits = Vec::new();
                     while hits.len() < k && scan.next_batch(&pages, 17, &mut hits).unwrap() {}
                     hits.truncate(k);

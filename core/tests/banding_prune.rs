@@ -36,7 +36,7 @@ fn live_answers_agree(pages: &MemoryPages, rows: &Rows, dying: &Dying, queries: 
             found.retain(|hit| !dying.dead.contains(&hit.tid));
             assert!(found == brute(rows, *query, d), "{what}, d={d}");
         }
-        let (mut scan, mut found) = (NearestScan::new(&index, *query), Vec::new());
+        let (mut scan, mut found) = (NearestScan::new(&index, *query, 64), Vec::new());
         while scan.next_batch(pages, 50, &mut found).unwrap() {}
         found.retain(|hit| !dying.dead.contains(&hit.tid));
         assert!(found.is_sorted_by_key(|hit| hit.distance) && found.len() == rows.len(), "{what}, nearest");

@@ -122,7 +122,7 @@ fn stir(pages: &MemoryPages, index: &Index, world: &RefCell<World>, often: u64, 
 fn everything(pages: &MemoryPages, index: &Index, world: &World, what: &str) {
     assert_sound(pages, what);
     let mut hits = Vec::new();
-    let mut scan = RangeScan::all(index);
+    let mut scan = RangeScan::new(index, 0, 64);
     while scan.next_batch(pages, 1000, &mut hits).unwrap() {}
     hits.sort_unstable();
     let dead = world.dead.iter().filter_map(|(tid, row)| Some((*tid, row.1?)));
@@ -197,7 +197,7 @@ fn banding_any_step_may_find_its_page_recycled() {
                     }
                 }
                 3 => {
-                    let mut scan = NearestScan::new(&index, query).in_scope(scope);
+                    let mut scan = NearestScan::new(&index, query, 64).in_scope(scope);
                     let mut hits = Vec::new();
                     while hits.len() < 40 && scan.next_batch(&stirred, batch, &mut hits).unwrap() {}
                     let mut tids: Vec<_> = hits.iter().map(|hit| (hit.tid, hit.fingerprint)).collect();
@@ -253,7 +253,7 @@ fn disturbed<T>(pages: &MemoryPages, between: &dyn Fn(usize), search: impl FnOnc
 
 /// The whole index, in one call or leaf by leaf, and the pages read.
 fn read_all(pages: &Watched<'_>, index: &Index, batch: usize) -> (Vec<Tid>, u64) {
-    let (mut scan, mut hits) = (RangeScan::all(index), Vec::new());
+    let (mut scan, mut hits) = (RangeScan::new(index, 0, 64), Vec::new());
     while scan.next_batch(pages, batch, &mut hits).unwrap() {}
     (hits.into_iter().map(|hit| hit.tid).collect(), scan.pages_read())
 }
@@ -263,7 +263,7 @@ fn read_nulls(pages: &Watched<'_>, index: &Index, batch: usize) -> (Vec<Tid>, u6
 }
 
 fn read_nearest(pages: &Watched<'_>, index: &Index, batch: usize) -> (Vec<Tid>, u64) {
-    let (mut scan, mut hits) = (NearestScan::new(index, 0), Vec::new());
+    let (mut scan, mut hits) = (NearestScan::new(index, 0, 64), Vec::new());
     while scan.next_batch(pages, batch, &mut hits).unwrap() {}
     assert!(hits.is_sorted_by_key(|hit| hit.distance), "not in order of distance");
     (hits.into_iter().map(|hit| hit.tid).collect(), 0)
@@ -304,7 +304,8 @@ fn banding_readers_find_the_leaf_that_they_read_next_emptied() {
         // Its leaves, from the left to the right.
         let leaves: Vec<Vec<Tid>> = {
             let (pages, index) = new();
-            let mut scan = if kind == 1 { RangeScan::nulls(&index, None) } else { RangeScan::all(&index) };
+            let mut scan =
+                if kind == 1 { RangeScan::nulls(&index, None) } else { RangeScan::new(&index, 0, 64) };
             let mut leaves = Vec::new();
             loop {
                 let mut hits = Vec::new();
@@ -679,7 +680,7 @@ fn banding_without_its_free_pages_an_index_only_grows() {
             }
             assert_eq!(grows(50..55), (true, false));
             let mut hits = Vec::new();
-            let mut scan = RangeScan::all(&index);
+            let mut scan = RangeScan::new(&index, 0, 64);
             while scan.next_batch(&pages, 1000, &mut hits).unwrap() {}
             hits.sort_unstable();
             assert!(hits == brute(&world.borrow().of_scope(None), 0, 64));

@@ -155,7 +155,7 @@ fn banding_threads_meet_without_losing_rows() {
                     let mut found = search(pages, &index, query, d, 20);
                     found.retain(|h| stable.contains_key(&h.tid));
                     assert!(found == brute(stable, query, d), "d={d}");
-                    let mut scan = NearestScan::new(&index, query);
+                    let mut scan = NearestScan::new(&index, query, 64);
                     let mut hits = Vec::new();
                     while hits.len() < 50 && scan.next_batch(pages, 20, &mut hits).unwrap() {}
                     assert!(hits.is_sorted_by_key(|h| h.distance));
@@ -253,7 +253,7 @@ fn banding_flipped_bytes_never_panic_hang_or_go_unnoticed() {
                 assert!(ended.is_ok() && hits == brute(&rows, query, d), "round {round} d={d}");
             }
         }
-        let mut scan = NearestScan::new(&index, query);
+        let mut scan = NearestScan::new(&index, query, 64);
         let mut hits = Vec::new();
         while hits.len() < 3000 && scan.next_batch(&pages, 100, &mut hits) == Ok(true) {}
         let _ = index.stats(&pages);
@@ -298,8 +298,8 @@ fn banding_check_finds_what_is_wrong_and_lists_what_is_there() {
         assert!(listed == rows && entries.0.iter().filter(of).count() == rows.len());
     }
     for (tid, fp) in rows.iter().step_by(50) {
-        assert!((0..4).all(|i| index.contains(&sound, Tree::main(i), 0, *fp, *tid).unwrap()));
-        assert!(!index.contains(&sound, Tree::main(0), 0, fp ^ 1 << 63, *tid).unwrap());
+        assert_eq!(index.missing_from(&sound, 0, Some(*fp), *tid).unwrap(), None);
+        assert_eq!(index.missing_from(&sound, 0, Some(fp ^ 1 << 63), *tid).unwrap(), Some(Tree::main(0)));
     }
     let leaves: Vec<u32> = (5..sound.len().unwrap()).filter(|b| sound.read(*b).unwrap()[2] == 2).collect();
     let count = |body: &[u8]| u16::from_le_bytes([body[8], body[9]]);

@@ -115,7 +115,7 @@ proptest! {
                 Op::Nearest(scope, k) => {
                     let wanted = of_scope(&rows, scope);
                     let query = wanted.values().nth(k).map_or(0, |fp| fp ^ 5);
-                    let mut scan = NearestScan::new(&index, query).in_scope(scope);
+                    let mut scan = NearestScan::new(&index, query, 64).in_scope(scope);
                     let mut hits = Vec::new();
                     while hits.len() < k && scan.next_batch(&pages, 17, &mut hits).unwrap() {}
                     hits.truncate(k);

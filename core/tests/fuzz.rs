@@ -363,7 +363,7 @@ fn fuzz_searches() {
                 search(&pages, &index, query, distance, batch) == brute(&rows, query, distance),
                 "{shape:?} {distance}"
             );
-            let mut scan = NearestScan::new(&index, query);
+            let mut scan = NearestScan::new(&index, query, 64);
             let mut hits = Vec::new();
             while scan.next_batch(&pages, batch, &mut hits).unwrap() {}
             assert!(hits.is_sorted_by_key(|hit| hit.distance), "{shape:?}");
@@ -456,7 +456,7 @@ fn fuzz_pages() {
                 assert!(images != after || hits == brute(&rows, query, distance), "distance {distance}");
             }
         }
-        let mut scan = NearestScan::new(&index, query);
+        let mut scan = NearestScan::new(&index, query, 64);
         let mut hits = Vec::new();
         while hits.len() < 5000 && scan.next_batch(&pages, 100, &mut hits) == Ok(true) {}
         let _ = index.stats(&pages);

@@ -137,7 +137,7 @@ pub(super) unsafe extern "C-unwind" fn amcostestimate(
             // The first rows come after a search as far as they are, the last ones after the whole search.
             let wanted = rows_wanted(root, path, *selectivity);
             let nearest = match parts {
-                1 => nearest_distance(rows, wanted.unwrap_or(1.0)),
+                1 => nearest_distance(rows, wanted.unwrap_or(1.0).max(1.0), 0),
                 _ => most,
             };
             let (_, first) = cost(bound.min(nearest));

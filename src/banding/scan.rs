@@ -342,7 +342,7 @@ fn search(
         return match query {
             [query] => {
                 let bounded = (*farthest).min(MAX_DISTANCE);
-                Search::Nearest(Box::new(NearestScan::within(index, *query, bounded).in_scope(scope)))
+                Search::Nearest(Box::new(NearestScan::new(index, *query, bounded).in_scope(scope)))
             }
             _ => Search::PartsNearest(Box::new(PartsNearest::new(index, scope, query, *farthest, memory))),
         };

@@ -6,11 +6,11 @@
 //! has its file to itself (no locks), and its caller logs the finished file once.
 
 use super::error::Result;
-use super::hot::{directory_image, hot_images};
+use super::hot::write_hot;
 use super::key::{BLOCKS, Position, Row, Tid, Tree, rotate_low};
 use super::meta::{Index, METAPAGE, Options};
 use super::pack::{Output, PageSink, TreeWriter};
-use super::promote::{BucketCounter, is_worth_promoting};
+use super::promote::{BucketCount, BucketCounter, is_worth_promoting};
 use crate::external::{Host, Run, Runs, Sorter, is_full, sort, sort_on_threads};
 
 /// The least memory a build works with, in bytes.
@@ -51,9 +51,6 @@ pub struct Builder<'h, H: Host, R: Row> {
 impl<'h, H: Host, R: Row> Builder<'h, H, R> {
     /// A build of pages with bodies of `body_len` bytes that collects rows in up to `memory` bytes (64 kB
     /// at least). In addition a build takes a few pages, and about twenty bytes per leaf of one tree.
-    ///
-    /// # Errors
-    /// Options or page size out of range.
     pub fn new(options: Options, body_len: usize, memory: usize, host: &'h mut H) -> Result<Self> {
         options.validate_for(body_len)?;
         let memory = memory.max(LEAST_MEMORY);
@@ -144,12 +141,9 @@ impl<'h, H: Host, R: Row> Builder<'h, H, R> {
         if R::SCOPED {
             return Vec::new();
         }
-        let (average, large) = counter.finish();
-        large
-            .iter()
-            .filter(|c| is_worth_promoting(c, average, &self.options, self.body_len))
-            .map(|c| c.bucket)
-            .collect()
+        let average = counter.average();
+        let worth = |count: &&BucketCount| is_worth_promoting(count, average, &self.options, self.body_len);
+        counter.buckets.iter().filter(worth).map(|count| count.bucket).collect()
     }
 
     /// A block's trees, from memory.
@@ -162,7 +156,7 @@ impl<'h, H: Host, R: Row> Builder<'h, H, R> {
         turn(&mut self.records, i);
         sort_on_threads(&mut self.records, self.threads, self.host)?;
         let mut writer = self.writer(Tree::main(i));
-        let mut counter = BucketCounter::new(self.body_len);
+        let mut counter = BucketCounter::new()?;
         for entry in self.records.iter().map(|row| row.position()) {
             counter.add(entry.key);
             writer.push(out, entry)?;
@@ -186,7 +180,8 @@ impl<'h, H: Host, R: Row> Builder<'h, H, R> {
         for bucket in &hot {
             bucket_of(&mut self.records, *bucket).iter_mut().for_each(|e| e.turn(|key| rotate_low(key, 12)));
         }
-        write_states(out, index, i, &hot)
+        index.hot[i] = write_hot(i, &hot, self.body_len, |image| out.page(image))?;
+        Ok(())
     }
 
     /// A block's trees, from runs.
@@ -199,7 +194,7 @@ impl<'h, H: Host, R: Row> Builder<'h, H, R> {
         let runs = std::mem::take(&mut self.by_tree[i]);
         let runs = self.runs.reduce::<R>(runs, self.memory)?;
         let mut writer = self.writer(Tree::main(i));
-        let mut counter = BucketCounter::new(self.body_len);
+        let mut counter = BucketCounter::new()?;
         self.runs.for_each(&runs, self.memory, |_, row: R| {
             let entry = row.position();
             counter.add(entry.key);
@@ -226,7 +221,8 @@ impl<'h, H: Host, R: Row> Builder<'h, H, R> {
             sorter.finish(|row| writer.push(out, row.position()))?;
             index.roots[tree.number()] = writer.finish(out)?;
         }
-        write_states(out, index, i, &hot)
+        index.hot[i] = write_hot(i, &hot, self.body_len, |image| out.page(image))?;
+        Ok(())
     }
 }
 
@@ -242,19 +238,4 @@ fn bucket_of<R: Row>(records: &mut [R], bucket: u16) -> &mut [R] {
     let from = records.partition_point(|e| e.position().bucket() < bucket);
     let to = records.partition_point(|e| e.position().bucket() <= bucket);
     &mut records[from..to]
-}
-
-/// Writes the states of a block's hot buckets.
-fn write_states<K: PageSink>(
-    out: &mut Output<'_, K>,
-    index: &mut Index,
-    block: usize,
-    hot: &[u16],
-) -> Result<()> {
-    let mut pointers = Vec::new();
-    for (n, image) in hot_images(block, hot, out.body_len()) {
-        pointers.push((n, out.page(&image)?));
-    }
-    index.hot[block] = out.page(&directory_image(block, &pointers, out.body_len()))?;
-    Ok(())
 }

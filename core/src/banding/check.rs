@@ -10,16 +10,18 @@
 //! All damage is reported, and the check goes on with the next page. It terminates whatever the bytes are:
 //! along a level the low keys only grow, and a level that cannot be walked further is abandoned, and reported.
 
-use super::compare::{Digest, wrong_main_trees, wrong_second_levels};
+use super::cursor::Cursor;
 use super::descend::{Trace, WAYS, descend, retry};
 use super::error::{Astray, Error, Result, Way, corrupt, moved};
-use super::hot::{BucketState, states};
+use super::hot::{BucketState, second_levels, states};
 use super::key::{BLOCKS, Position, TREES, Tid, Tree};
 use super::leaf::Leaf;
 use super::meta::{Index, METAPAGE};
 use super::page::{Header, Kind, Separator, find_child, separator};
+use super::ranges::Ranges;
 use super::recycle::first_free;
 use super::storage::Pages;
+use crate::hash::mix64;
 
 /// Damage that a check found.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,14 +57,7 @@ impl CheckSink for Vec<Finding> {
 
 /// Checks a whole index. `at_rest`: nobody changes it meanwhile, and no insert failed since its last bulk
 /// delete; then trees are compared with one another too.
-///
-/// # Errors
-/// The storage fails. Damage is reported to the sink.
 pub fn check<P: Pages>(pages: &P, at_rest: bool, sink: &mut impl CheckSink) -> Result<()> {
-    let index = match Index::open(pages) {
-        Ok(index) => index,
-        Err(error) => return note(sink, None, error),
-    };
     let end = pages.len()?;
     let mut check = Check {
         pages,
@@ -72,8 +67,12 @@ pub fn check<P: Pages>(pages: &P, at_rest: bool, sink: &mut impl CheckSink) -> R
         all: [Digest::default(); TREES + 1],
         hot: [Digest::default(); TREES + 1],
         tree: Tree::NULLS,
-        root: index.nulls,
+        root: METAPAGE,
         states: vec![BucketState::Cold; 65536],
+    };
+    let index = match Index::open(pages) {
+        Ok(index) => index,
+        Err(error) => return check.note(None, error),
     };
     check.see(METAPAGE);
     for i in 0..BLOCKS {
@@ -90,31 +89,18 @@ pub fn check<P: Pages>(pages: &P, at_rest: bool, sink: &mut impl CheckSink) -> R
             check.walk(&index, Tree::new(i, j))?;
         }
         if at_rest {
-            let wrong = wrong_second_levels(&index, i, &check.hot);
-            wrong.into_iter().for_each(|(tree, what)| check.find(METAPAGE, tree, what));
+            check.compare_second_levels(&index, i);
         }
     }
     check.states.fill(BucketState::Cold);
     check.walk(&index, Tree::NULLS)?;
     if at_rest {
-        let wrong = wrong_main_trees(&check.all);
-        wrong.into_iter().for_each(|(tree, what)| check.find(METAPAGE, tree, what));
+        check.compare_main_trees();
         for tree in Tree::all().chain([Tree::NULLS]) {
             check.free(tree)?;
         }
     }
     check.unreached(&index, end)
-}
-
-/// Reports damage as a finding; passes on other errors.
-fn note(sink: &mut impl CheckSink, tree: Option<Tree>, error: Error) -> Result<()> {
-    let (block, what) = match error {
-        Error::Corrupt { block, what } => (block, what.into_owned()),
-        Error::Version { .. } | Error::Features(_) => (METAPAGE, error.to_string()),
-        other => return Err(other),
-    };
-    sink.finding(Finding { block, tree, what });
-    Ok(())
 }
 
 struct Check<'a, P: Pages, S: CheckSink> {
@@ -133,8 +119,15 @@ struct Check<'a, P: Pages, S: CheckSink> {
 }
 
 impl<P: Pages, S: CheckSink> Check<'_, P, S> {
+    /// Reports damage as a finding; passes on other errors.
     fn note(&mut self, tree: Option<Tree>, error: Error) -> Result<()> {
-        note(self.sink, tree, error)
+        let (block, what) = match error {
+            Error::Corrupt { block, what } => (block, what.into_owned()),
+            Error::Version { .. } | Error::Features(_) => (METAPAGE, error.to_string()),
+            other => return Err(other),
+        };
+        self.sink.finding(Finding { block, tree, what });
+        Ok(())
     }
 
     fn find(&mut self, block: u32, tree: Tree, what: impl Into<String>) {
@@ -341,6 +334,33 @@ impl<P: Pages, S: CheckSink> Check<'_, P, S> {
         Ok(())
     }
 
+    /// The second levels of block `i` hold just the rows of its hot buckets.
+    fn compare_second_levels(&mut self, index: &Index, i: usize) {
+        let main = self.hot[Tree::main(i).number()];
+        for tree in (1..4).map(|j| Tree::new(i, j)) {
+            let own = self.hot[tree.number()];
+            if own != main && (index.root(tree).is_some() || main.rows > 0) {
+                let what =
+                    format!("{} entries of hot buckets, not the {} of the main tree", own.rows, main.rows);
+                self.find(METAPAGE, tree, what);
+            }
+        }
+    }
+
+    /// All main trees hold the same rows: what differs from the majority is wrong.
+    fn compare_main_trees(&mut self) {
+        let digests = [0, 1, 2, 3].map(|i| self.all[Tree::main(i).number()]);
+        let agreeing = |d: &Digest| digests.iter().filter(|other| *other == d).count();
+        let usual = digests.into_iter().max_by_key(agreeing).unwrap_or_default();
+        for (i, digest) in digests.into_iter().enumerate().filter(|it| it.1 != usual) {
+            let what = match digest.rows == usual.rows {
+                true => "its rows are not those of the other trees".to_owned(),
+                false => format!("{} rows, {} in other trees", digest.rows, usual.rows),
+            };
+            self.find(METAPAGE, Tree::main(i), what);
+        }
+    }
+
     fn free(&mut self, tree: Tree) -> Result<()> {
         let mut block = first_free(&self.pages.read(METAPAGE)?, tree);
         while block != 0 {
@@ -386,5 +406,52 @@ impl<P: Pages, S: CheckSink> Check<'_, P, S> {
             }
         }
         Ok(())
+    }
+}
+
+/// An order-independent digest of a set of rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Digest {
+    rows: u64,
+    sum: u128,
+}
+
+impl Digest {
+    fn add(&mut self, scope: u32, fingerprint: u64, tid: Tid) {
+        let fingerprint = fingerprint ^ u64::from(scope).wrapping_mul(0xd6e8_feb8_6659_fd93);
+        // Sums of well-mixed values: equal sets give equal sums, others collide with probability 2^-128.
+        let mix = |seed: u64| mix64(mix64(fingerprint ^ seed) ^ tid.bits());
+        self.rows += 1;
+        self.sum = self.sum.wrapping_add(u128::from(mix(1)) << 64 | u128::from(mix(0x5851_f42d_4c95_7f2d)));
+    }
+}
+
+impl Index {
+    /// The first tree that ought to hold a row's entry and does not: a main tree, or one of the second
+    /// level of a hot bucket that the row is in, or that of NULLs. For a row whose insert has returned.
+    pub fn missing_from<P: Pages>(
+        &self,
+        pages: &P,
+        scope: u32,
+        fingerprint: Option<u64>,
+        tid: Tid,
+    ) -> Result<Option<Tree>> {
+        let trees = match fingerprint {
+            None => vec![Tree::NULLS],
+            Some(fingerprint) => {
+                let hot = second_levels(pages, self, fingerprint, |state| state == BucketState::Hot)?;
+                (0..BLOCKS).map(Tree::main).chain(hot).collect()
+            }
+        };
+        for tree in trees {
+            let at = Position { scope, key: tree.key(fingerprint.unwrap_or(0)), tid };
+            let Some(root) = self.root(tree) else { return Ok(Some(tree)) };
+            let mut cursor = Cursor::new(pages, tree, root, Ranges::All);
+            // One leaf, as a search reads it.
+            if !cursor.seek(at)?.leaf()?.contains(at) {
+                return Ok(Some(tree));
+            }
+        }
+        Ok(None)
     }
 }

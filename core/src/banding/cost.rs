@@ -63,10 +63,12 @@ pub fn candidates(parts: usize, distance: u32) -> f64 {
     if parts == 1 || !is_narrow(parts, distance) { 0.0 } else { radii.map(random_selectivity).sum() }
 }
 
-/// The distance within which the nearest `wanted` of `rows` random fingerprints lie: of data without near-duplicates.
-pub fn nearest_distance(rows: f64, wanted: f64) -> u32 {
-    let near = |distance: &u32| rows * random_selectivity(*distance) >= wanted.max(1.0);
-    (0..MAX_DISTANCE).find(near).unwrap_or(MAX_DISTANCE)
+/// The least distance such that about `wanted` of `rows` random fingerprints lie between `from` and it: of data without
+/// near-duplicates.
+pub fn nearest_distance(rows: f64, wanted: f64, from: u32) -> u32 {
+    let nearer = from.checked_sub(1).map_or(0.0, random_selectivity);
+    let enough = |distance: &u32| rows * (random_selectivity(*distance) - nearer) >= wanted;
+    (from..MAX_DISTANCE).find(enough).unwrap_or(MAX_DISTANCE)
 }
 
 /// The share of random fingerprints within `distance` of any one, from 2^-64 to 1: the estimate without

@@ -56,9 +56,6 @@ impl Index {
 
     /// Removes, from all trees, the entries of the rows for which `is_dead` returns true. It is called
     /// at least once for each row, and must always say the same of it.
-    ///
-    /// # Errors
-    /// A damaged page (the pages before it are done), or a failure of the storage.
     pub fn bulk_delete<P: Pages>(
         &self,
         pages: &P,

@@ -25,7 +25,7 @@
 use super::error::{Result, corrupt};
 use super::key::{BLOCKS, Position, Tree};
 use super::meta::Index;
-use super::page::{HEADER, Header, Kind, get_u32};
+use super::page::{HEADER, Header, Kind, get_u32, put};
 use super::storage::{Change, Edit, Pages, WritePage};
 
 /// The state of a bucket's second level.
@@ -62,11 +62,6 @@ pub(crate) fn empty_directory(block: usize, body_len: usize) -> Vec<u8> {
     blank(Kind::HotDirectory, block, 4 * directory_len(body_len))
 }
 
-/// The image of a page of states, all cold.
-fn empty_states(block: usize, body_len: usize) -> Vec<u8> {
-    blank(Kind::HotStates, block, buckets_per_page(body_len) / 4)
-}
-
 fn blank(kind: Kind, block: usize, bytes: usize) -> Vec<u8> {
     let mut header = Header::new(kind, Tree::main(block), 0, Position::MIN, None);
     header.used = HEADER + bytes;
@@ -87,12 +82,8 @@ pub(crate) fn expect(block: u32, body: &[u8], kind: Kind, tree: Tree) -> Result<
 }
 
 pub(crate) fn decode_state(block: u32, bits: u8) -> Result<BucketState> {
-    match bits & 3 {
-        0 => Ok(BucketState::Cold),
-        1 => Ok(BucketState::Filling),
-        2 => Ok(BucketState::Hot),
-        _ => corrupt(block, "a bucket's state is out of range"),
-    }
+    let known = [BucketState::Cold, BucketState::Filling, BucketState::Hot].get(usize::from(bits & 3));
+    known.map_or_else(|| corrupt(block, "a bucket's state is out of range"), |state| Ok(*state))
 }
 
 /// Reads a page of a kind of block `i`.
@@ -147,7 +138,7 @@ pub(crate) fn set_state<P: Pages>(
     expect(directory.block(), &directory, Kind::HotDirectory, tree)?;
     let pointer = get_u32(&directory, pointer_at);
     if pointer == 0 {
-        let mut image = empty_states(i, body_len);
+        let mut image = blank(Kind::HotStates, i, buckets_per_page(body_len) / 4);
         image[byte] = bits;
         let mut page = pages.extend()?;
         let pointer = page.block().to_le_bytes();
@@ -187,27 +178,22 @@ pub(crate) fn states<P: Pages>(pages: &P, index: &Index, i: usize) -> Result<Vec
     Ok(found)
 }
 
-/// The images of a directory and its pages for a build that has found these buckets hot, and where the
-/// pages belong in the directory.
-pub(crate) fn hot_images(block: usize, hot: &[u16], body_len: usize) -> Vec<(usize, Vec<u8>)> {
-    let mut images: Vec<(usize, Vec<u8>)> = Vec::new();
-    for (n, byte, shift) in hot.iter().map(|bucket| place(*bucket, body_len)) {
-        if images.last().is_none_or(|last| last.0 != n) {
-            images.push((n, empty_states(block, body_len)));
-        }
-        if let Some((_, image)) = images.last_mut() {
+/// Writes the pages of states of a build that has found these buckets hot, which are in order, and the directory of these;
+/// returns its block.
+pub(crate) fn write_hot(
+    block: usize,
+    hot: &[u16],
+    body_len: usize,
+    mut write: impl FnMut(&[u8]) -> Result<u32>,
+) -> Result<u32> {
+    let mut directory = empty_directory(block, body_len);
+    let place = |bucket: &u16| place(*bucket, body_len);
+    for buckets in hot.chunk_by(|a, b| place(a).0 == place(b).0) {
+        let mut image = blank(Kind::HotStates, block, buckets_per_page(body_len) / 4);
+        for (_, byte, shift) in buckets.iter().map(place) {
             image[byte] |= (BucketState::Hot as u8) << shift;
         }
+        put(&mut directory, HEADER + 4 * place(&buckets[0]).0, &write(&image)?.to_le_bytes());
     }
-    images
-}
-
-/// The image of a directory that points to these pages.
-pub(crate) fn directory_image(block: usize, pointers: &[(usize, u32)], body_len: usize) -> Vec<u8> {
-    let mut image = empty_directory(block, body_len);
-    for (n, page) in pointers {
-        let at = HEADER + 4 * n;
-        image[at..at + 4].copy_from_slice(&page.to_le_bytes());
-    }
-    image
+    write(&directory)
 }

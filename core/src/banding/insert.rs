@@ -33,23 +33,12 @@ use super::target::{Target, in_all_trees, lock_leaves, targets};
 const MAX_DESCENTS: usize = 1000;
 
 impl Index {
-    /// Adds a row to a scope, 0 in an index without scopes. Every search that begins after this returns finds it.
+    /// Adds a row to a scope, 0 in an index without scopes. Every search that begins after this returns finds it. For a new
+    /// version of a row whose fingerprint has not changed older ones, which `dead` tells, are looked for before a leaf is split.
     ///
     /// # Errors
     /// Damaged pages, or what the storage fails with. The row is then in some of the trees; a
     /// `bulk_delete` that names its tid removes what is there.
-    pub fn insert<P: Pages>(
-        &self,
-        pages: &P,
-        scope: u32,
-        fingerprint: impl Into<Option<u64>>,
-        tid: Tid,
-    ) -> Result<()> {
-        self.insert_version(pages, scope, fingerprint.into(), tid, None)
-    }
-
-    /// The same for a new version of a row whose fingerprint has not changed: older ones, which `dead` tells, are looked for
-    /// before a leaf is split.
     pub fn insert_version<P: Pages>(
         &self,
         pages: &P,
@@ -58,24 +47,14 @@ impl Index {
         tid: Tid,
         mut dead: Option<&mut dyn Dead>,
     ) -> Result<()> {
+        let row = Position { scope, key: fingerprint.unwrap_or(0), tid };
         let Some(fingerprint) = fingerprint else {
-            let how = Insert { if_absent: false, dead };
-            return insert_into(pages, self, &[Tree::NULLS], (scope, 0), tid, how);
+            return insert_into(pages, self, &[Tree::NULLS], row, dead);
         };
         in_all_trees(pages, self, fingerprint, |index, trees| {
-            let dead = dead.as_mut().map(|dead| &mut **dead as _);
-            let how = Insert { if_absent: !trees[0].is_main(), dead };
-            insert_into(pages, index, trees, (scope, fingerprint), tid, how)
+            insert_into(pages, index, trees, row, dead.as_mut().map(|dead| &mut **dead as _))
         })
     }
-}
-
-/// How to insert.
-pub(crate) struct Insert<'d> {
-    /// Only into trees where that very entry is not there.
-    pub if_absent: bool,
-    /// Whom to ask which rows on a full leaf are dead.
-    pub dead: Option<&'d mut dyn Dead>,
 }
 
 /// Adds a row's entries to up to [`MAX_EDITS`](super::storage::MAX_EDITS) trees, which come in order, as one record.
@@ -83,17 +62,16 @@ pub(crate) fn insert_into<P: Pages>(
     pages: &P,
     index: &Index,
     trees: &[Tree],
-    row: (u32, u64),
-    tid: Tid,
-    mut how: Insert<'_>,
+    row: Position,
+    mut dead: Option<&mut dyn Dead>,
 ) -> Result<()> {
-    let targets = targets(index, trees, row, tid)?;
+    let targets = targets(index, trees, row)?;
     for _ in 0..MAX_DESCENTS {
-        match retry(pages, || append(pages, &targets, how.if_absent))? {
+        match retry(pages, || append(pages, &targets))? {
             Append::Done => return Ok(()),
             Append::Moved => {}
             Append::Full(target) => {
-                let pruned = match &mut how.dead {
+                let pruned = match &mut dead {
                     Some(dead) => retry(pages, || prune_leaf(pages, target, &mut **dead))?,
                     None => false,
                 };
@@ -107,7 +85,6 @@ pub(crate) fn insert_into<P: Pages>(
     corrupt(super::meta::METAPAGE, "no leaf takes an entry, whatever is split")
 }
 
-/// How an attempt to append ended.
 enum Append {
     Done,
     /// A leaf was split since its parent was read.
@@ -117,7 +94,7 @@ enum Append {
 }
 
 /// The usual insert: all leaves or none.
-fn append<P: Pages>(pages: &P, targets: &[Target], if_absent: bool) -> Way<Append> {
+fn append<P: Pages>(pages: &P, targets: &[Target]) -> Way<Append> {
     let Some(locked) = lock_leaves(pages, targets)? else { return Ok(Append::Moved) };
     let mut leaves: Vec<P::Write<'_>> = Vec::with_capacity(targets.len());
     let mut plans = Vec::with_capacity(targets.len());
@@ -128,7 +105,8 @@ fn append<P: Pages>(pages: &P, targets: &[Target], if_absent: bool) -> Way<Appen
         if !view.layout.covers(&header) {
             corrupt(block, "the entries' keys are narrower than the page's key range")?;
         }
-        if if_absent && view.contains(target.entry) {
+        // Who promotes its bucket may have copied it.
+        if target.tree.sub_block() > 0 && view.contains(target.entry) {
             continue;
         }
         match plan_insert(&view, target.entry, pages.body_len()) {
@@ -228,8 +206,8 @@ fn split_page<P: Pages>(pages: &P, Target { tree, root, entry }: Target, level: 
     if let Some(new) = &mut new {
         edits.push(Edit { page: new, change: Change::Image(&halves.right), fresh: true });
         pages.commit(&mut edits)?;
-    } else if let Some(taken) = spare.map(|spare| spare.take(pages)).transpose()?.flatten() {
-        taken.commit(pages, &halves.right, edits)?;
+    } else if let Some(spare) = spare {
+        spare.commit(pages, &halves.right, edits)?;
     }
     // If the free page is gone, the leaf is still full, and comes here again.
     Ok(true)
@@ -252,7 +230,7 @@ fn split<P: Pages>(
     entry: Position,
 ) -> Result<Option<Halves>> {
     let body_len = pages.body_len();
-    let (middle, images) = if header.level > 0 {
+    if header.level > 0 {
         if header.used + header.separator() <= body_len {
             return Ok(None);
         }
@@ -261,23 +239,20 @@ fn split<P: Pages>(
         let Some(middle) = right.first().map(|s| s.low).filter(|_| !left.is_empty()) else {
             return corrupt(block, "a full inner page has too few separators");
         };
-        let images = |l: Header, r: Header| Some((inner_image(l, left), inner_image(r, right)));
-        (middle, halves_of(header, middle, block, images)?)
-    } else {
-        let leaf = Leaf::read(block, body, header)?;
-        if !matches!(plan_insert(&leaf, entry, body_len), Plan::Split) {
-            return Ok(None);
-        }
-        let mut entries: Vec<Position> = leaf.iter().collect();
-        let Some(middle) = choose_middle(&mut entries, entry) else {
-            return corrupt(block, "a full leaf holds one entry many times");
-        };
-        let (left, right): (Vec<_>, Vec<_>) = leaf.iter().partition(|p| *p < middle);
-        let images =
-            |l: Header, r: Header| Some((leaf_image(l, &left, body_len)?, leaf_image(r, &right, body_len)?));
-        (middle, halves_of(header, middle, block, images)?)
+        return halves_of(header, middle, block, |l, r| Some((inner_image(l, left), inner_image(r, right))));
+    }
+    let leaf = Leaf::read(block, body, header)?;
+    if !matches!(plan_insert(&leaf, entry, body_len), Plan::Split) {
+        return Ok(None);
+    }
+    let mut entries: Vec<Position> = leaf.iter().collect();
+    let Some(middle) = choose_middle(&mut entries, entry) else {
+        return corrupt(block, "a full leaf holds one entry many times");
     };
-    Ok(Some(Halves { left: images.0, right: images.1, middle }))
+    let (left, right): (Vec<_>, Vec<_>) = leaf.iter().partition(|p| *p < middle);
+    halves_of(header, middle, block, |l, r| {
+        Some((leaf_image(l, &left, body_len)?, leaf_image(r, &right, body_len)?))
+    })
 }
 
 fn halves_of(
@@ -285,14 +260,14 @@ fn halves_of(
     middle: Position,
     block: u32,
     images: impl Fn(Header, Header) -> Option<(Vec<u8>, Vec<u8>)>,
-) -> Result<(Vec<u8>, Vec<u8>)> {
+) -> Result<Option<Halves>> {
     if middle <= header.low || header.high.is_some_and(|high| middle >= high) {
         return corrupt(block, "an entry lies outside the page's key range");
     }
     let left = Header { high: Some(middle), ..header };
     let right = Header { low: middle, ..header };
     match images(left, right) {
-        Some(images) => Ok(images),
+        Some((left, right)) => Ok(Some(Halves { left, right, middle })),
         // Fewer entries in narrower fields: only entries outside the range can be in the way.
         None => corrupt(block, "the halves of a full leaf do not fit a page"),
     }

@@ -323,7 +323,6 @@ impl Plan {
     }
 }
 
-/// Decides how `entry` gets into a leaf.
 pub(crate) fn plan_insert(leaf: &Leaf<'_>, entry: Position, body_len: usize) -> Plan {
     let (h, l) = (&leaf.header, &leaf.layout);
     if l.fits(entry.tid) {

@@ -15,11 +15,11 @@
 //!
 //! WAL: a change of the metapage is in one record with the page it begins to point to.
 
-use super::error::{Error, Result, corrupt, failed};
+use super::error::{Error, Result, corrupt};
 use super::key::{BLOCKS, Position, TREES, Tree};
 use super::leaf::leaf_image;
 use super::page::{HEADER, Header, Kind, get_u32, get_u64, put};
-use super::storage::{Change, Edit, MAX_BODY, MIN_BODY, Pages};
+use super::storage::{MAX_BODY, MIN_BODY, Pages};
 
 /// The version of the on-disk format.
 pub const FORMAT_VERSION: u32 = 2;
@@ -61,9 +61,6 @@ impl Default for Options {
 
 impl Options {
     /// Checks the ranges.
-    ///
-    /// # Errors
-    /// [`Error::Option`] names the option and its range.
     pub fn validate(&self) -> Result<()> {
         self.validate_for(MIN_BODY)
     }
@@ -103,9 +100,6 @@ pub struct Index {
 
 impl Index {
     /// Reads the metapage.
-    ///
-    /// # Errors
-    /// [`Error::Version`] for another format; [`Error::Corrupt`] if the page is no metapage.
     pub fn open<P: Pages>(pages: &P) -> Result<Index> {
         let body = pages.read(METAPAGE)?;
         Self::decode(&body, pages.body_len())
@@ -157,7 +151,6 @@ impl Index {
         Index { options, roots: [0; TREES], hot: [0; BLOCKS], nulls: 0, scoped, counted: 0 }
     }
 
-    /// The metapage's image.
     pub(crate) fn image(&self, body_len: usize) -> Vec<u8> {
         let mut header = Header::new(Kind::Meta, Tree::main(0), 0, Position::MIN, None);
         header.used = USED;
@@ -180,9 +173,6 @@ impl Index {
 
     /// The pages of an empty index, block 0 first; each is to be padded with zeroes to `body_len`.
     /// For `ambuildempty`, which writes to the init fork.
-    ///
-    /// # Errors
-    /// [`Error::Option`] for options or a page size out of range.
     pub fn empty_images(options: Options, scoped: bool, body_len: usize) -> Result<Vec<Vec<u8>>> {
         options.validate_for(body_len)?;
         let mut index = Index::none(options, scoped);
@@ -196,23 +186,6 @@ impl Index {
         images.push(empty_root(Tree::NULLS, scoped, body_len));
         images[0] = index.image(body_len);
         Ok(images)
-    }
-
-    /// Creates an empty index in storage without pages. The metapage is written last: a crash before it leaves no
-    /// index.
-    pub fn create<P: Pages>(pages: &P, options: Options, scoped: bool) -> Result<Index> {
-        let images = Self::empty_images(options, scoped, pages.body_len())?;
-        if !pages.is_empty()? {
-            return failed("an index can only be created in empty storage");
-        }
-        let mut meta = pages.extend()?;
-        for image in &images[1..] {
-            let mut page = pages.extend()?;
-            pages.commit(&mut [Edit { page: &mut page, change: Change::Image(image), fresh: true }])?;
-        }
-        pages.commit(&mut [Edit { page: &mut meta, change: Change::Image(&images[0]), fresh: true }])?;
-        drop(meta);
-        Self::open(pages)
     }
 
     /// The options frozen at build.

@@ -10,11 +10,10 @@
 //! Locking and WAL, in short (the files say more): readers hold one shared lock at a time, move right where a page
 //! was split meanwhile, and hold none between batches; a leaf that a bulk delete has emptied becomes part of its neighbour,
 //! and its page is used again; every change is one atomic record of at most four pages and leaves a complete
-//! structure. What reads or writes pages fails where one is damaged ([`Error::Corrupt`]), or as the storage does.
+//! structure. What reads or writes pages fails where one is damaged ([`Error::Corrupt`]), or as the storage does; then a scan is over.
 
 mod build;
 mod check;
-mod compare;
 mod cost;
 mod cursor;
 mod delete;

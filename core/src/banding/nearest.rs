@@ -16,7 +16,7 @@
 //! large for that is streamed. If a bucket of the query is hot, distances up to 3 are first searched in its
 //! second level, one by one.
 
-use super::cost::random_selectivity;
+use super::cost::nearest_distance;
 use super::cursor::Cursor;
 use super::error::Result;
 use super::hot::{BucketState, second_levels};
@@ -126,13 +126,8 @@ impl Waiting {
 }
 
 impl NearestScan {
-    /// A search for the rows nearest to `fingerprint`.
-    pub fn new(index: &Index, fingerprint: u64) -> Self {
-        Self::within(index, fingerprint, MAX_DISTANCE)
-    }
-
-    /// The same for the rows within `limit` only.
-    pub fn within(index: &Index, fingerprint: u64, limit: u32) -> Self {
+    /// A search for the rows nearest to `fingerprint`, within `limit` only.
+    pub fn new(index: &Index, fingerprint: u64, limit: u32) -> Self {
         let limit = limit.min(MAX_DISTANCE);
         NearestScan {
             limit,
@@ -166,9 +161,6 @@ impl NearestScan {
     /// Appends the next rows: at least one unless there are no more, at most `enough`, and no more than are
     /// at hand, for finding the next one may be expensive. A row is never nearer than those before it. Returns whether
     /// more may follow.
-    ///
-    /// # Errors
-    /// Damaged pages, or what the storage fails with. The scan can then not be continued meaningfully.
     pub fn next_batch<P: Pages>(&mut self, pages: &P, enough: usize, hits: &mut Vec<Hit>) -> Result<bool> {
         let enough = enough.max(1);
         while self.ready.is_empty() {
@@ -258,7 +250,7 @@ impl NearestScan {
                 let all = cursor.leaves.unwrap_or(f64::INFINITY);
                 if self.horizon == 0 {
                     self.rows = all * pages.body_len() as f64 / 11.0;
-                    self.horizon = distance_of(self.rows, WITHIN_NEAR, 0).min(FAR_HORIZON);
+                    self.horizon = nearest_distance(self.rows, WITHIN_NEAR, 0).min(FAR_HORIZON);
                     self.waiting.cut = self.waiting.cut.min(self.horizon + 1);
                 }
                 // The next three steps cost as much again, and the whole tree once.
@@ -327,7 +319,7 @@ impl NearestScan {
     /// Reads one whole tree for the nearest rows not returned yet.
     fn pass<P: Pages>(&mut self, pages: &P) -> Result<Phase> {
         // Not more than may be asked for next: a row too far away costs only the computation of its distance.
-        let furthest = distance_of(self.rows, self.per_pass, self.done).min(self.limit);
+        let furthest = nearest_distance(self.rows, self.per_pass, self.done).min(self.limit);
         let mut waiting = Waiting::new(furthest + 1);
         self.per_pass *= PASS_GROWTH;
         let mut scan = self.between(self.done, self.limit).whole();
@@ -349,10 +341,4 @@ impl NearestScan {
         self.done = waiting.cut;
         Ok(self.whole_or_end())
     }
-}
-
-/// The least distance such that about `wanted` of `rows` random rows lie between `from` and it.
-fn distance_of(rows: f64, wanted: f64, from: u32) -> u32 {
-    let nearer = from.checked_sub(1).map_or(0.0, random_selectivity);
-    (from..MAX_DISTANCE).find(|d| rows * (random_selectivity(*d) - nearer) >= wanted).unwrap_or(MAX_DISTANCE)
 }

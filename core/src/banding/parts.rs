@@ -71,9 +71,6 @@ impl PartsScan {
     }
 
     /// Appends rows of one part: about `enough`, at least one unless there are no more. Returns whether more may follow.
-    ///
-    /// # Errors
-    /// Damaged pages, or what the storage fails with. The scan can then not be continued meaningfully.
     pub fn next_batch<P: Pages>(&mut self, pages: &P, enough: usize, hits: &mut Vec<Hit>) -> Result<bool> {
         let (from, mut found) = (hits.len(), Vec::new());
         while hits.len() == from {
@@ -250,9 +247,6 @@ impl PartsNearest {
     /// Appends the next rows: about `enough`, at least one unless there are no more. A row is never nearer than those before
     /// it. `distance_of` tells the whole distance of a row that was found in a scope, `None` if nobody wants it. Returns
     /// whether more may follow.
-    ///
-    /// # Errors
-    /// Damaged pages, or what the storage fails with. The scan can then not be continued meaningfully.
     pub fn next_batch<P: Pages>(
         &mut self,
         pages: &P,

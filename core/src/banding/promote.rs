@@ -13,7 +13,7 @@
 use super::cursor::Cursor;
 use super::error::Result;
 use super::hot::{BucketState, empty_directory, set_state, states};
-use super::insert::{Insert, insert_into};
+use super::insert::insert_into;
 use super::key::{BLOCKS, Position, Tree};
 use super::meta::{HOT, Index, METAPAGE, Options, ROOTS, empty_root};
 use super::page::{HEADER, get_u32};
@@ -52,49 +52,35 @@ pub(crate) fn is_worth_promoting(
 
 /// Counts the buckets of entries that come in key order.
 pub(crate) struct BucketCounter {
-    least: u64,
-    open: Option<(BucketCount, u64, u64)>,
-    entries: u64,
-    buckets: u64,
-    large: Vec<BucketCount>,
+    pub buckets: Vec<BucketCount>,
+    /// The last key, and how many have come in a row.
+    key: u64,
+    run: u64,
 }
 
 impl BucketCounter {
-    pub(crate) fn new(body_len: usize) -> Self {
-        BucketCounter { least: least_hot(body_len), open: None, entries: 0, buckets: 0, large: Vec::new() }
+    pub(crate) fn new() -> Result<Self> {
+        Ok(BucketCounter { buckets: crate::memory::with_capacity(1 << 16)?, key: 0, run: 0 })
     }
 
     #[inline]
     pub(crate) fn add(&mut self, key: u64) {
         let bucket = (key >> 48) as u16;
-        match &mut self.open {
-            Some((count, of, run)) if count.bucket == bucket => {
+        self.run = if self.key == key { self.run + 1 } else { 1 };
+        self.key = key;
+        match self.buckets.last_mut() {
+            Some(count) if count.bucket == bucket => {
                 count.entries += 1;
-                *run = if *of == key { *run + 1 } else { 1 };
-                *of = key;
-                count.identical = count.identical.max(*run);
+                count.identical = count.identical.max(self.run);
             }
-            _ => {
-                self.close();
-                self.open = Some((BucketCount { bucket, entries: 1, identical: 1 }, key, 1));
-            }
+            _ => self.buckets.push(BucketCount { bucket, entries: 1, identical: 1 }),
         }
     }
 
-    fn close(&mut self) {
-        if let Some((count, _, _)) = self.open.take() {
-            self.entries += count.entries;
-            self.buckets += 1;
-            if count.entries > self.least {
-                self.large.push(count);
-            }
-        }
-    }
-
-    /// The average non-empty bucket, and all buckets above [`least_hot`].
-    pub(crate) fn finish(mut self) -> (f64, Vec<BucketCount>) {
-        self.close();
-        (self.entries as f64 / self.buckets.max(1) as f64, self.large)
+    /// The average non-empty bucket.
+    pub(crate) fn average(&self) -> f64 {
+        let entries: u64 = self.buckets.iter().map(|count| count.entries).sum();
+        entries as f64 / self.buckets.len().max(1) as f64
     }
 }
 
@@ -233,10 +219,9 @@ pub(crate) fn promote_bucket<P: Pages>(pages: &P, i: usize, bucket: u16) -> Resu
             page.high()
         };
         for entry in entries.drain(..) {
-            let fingerprint = tree.fingerprint(entry.key);
+            let row = Position { key: tree.fingerprint(entry.key), ..entry };
             let trees = [1, 2, 3].map(|j| Tree::new(i, j));
-            let how = Insert { if_absent: true, dead: None };
-            insert_into(pages, &index, &trees, (0, fingerprint), entry.tid, how)?;
+            insert_into(pages, &index, &trees, row, None)?;
         }
         pages.delay_point();
         match high {

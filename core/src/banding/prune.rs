@@ -51,9 +51,8 @@ impl Index {
         if !dead.is_dead(tid) {
             return Ok(false);
         }
-        in_all_trees(pages, self, fingerprint, |index, trees| {
-            remove_from(pages, index, trees, (scope, fingerprint), tid, dead)
-        })?;
+        let row = Position { scope, key: fingerprint, tid };
+        in_all_trees(pages, self, fingerprint, |index, trees| remove_from(pages, index, trees, row, dead))?;
         Ok(true)
     }
 }
@@ -62,11 +61,10 @@ fn remove_from<P: Pages>(
     pages: &P,
     index: &Index,
     trees: &[Tree],
-    row: (u32, u64),
-    tid: Tid,
+    row: Position,
     dead: &mut dyn Dead,
 ) -> Result<()> {
-    let targets = targets(index, trees, row, tid)?;
+    let targets = targets(index, trees, row)?;
     for _ in 0..ATTEMPTS {
         pages.delay_point();
         let Some(mut leaves) = retry(pages, || lock_leaves(pages, &targets))? else { continue };
@@ -78,7 +76,7 @@ fn remove_from<P: Pages>(
             images
                 .push((entries.len() < header.count).then(|| packed_image(*header, &leaf.layout, &entries)));
         }
-        if !dead.is_dead(tid) {
+        if !dead.is_dead(row.tid) {
             return Ok(());
         }
         let edits = leaves.iter_mut().zip(&images).filter_map(|((page, _), image)| {

@@ -133,41 +133,25 @@ impl<'p, P: Pages> Spare<'p, P> {
         }
     }
 
-    /// Locks it; `None` if somebody else has taken it, or a walk has begun. The caller holds a leaf and its parent.
-    pub(crate) fn take(self, pages: &'p P) -> Result<Option<Taken<'p, P>>> {
-        let meta = pages.lock_pinned(self.meta)?;
-        if get_u32(&meta, WALKED) != 0 || first_free(&meta, self.tree) != self.block {
-            return Ok(None);
-        }
-        let page = pages.lock_pinned(self.page)?;
-        match Header::read(self.block, &page)? {
-            Some(header) if header.kind == Kind::Free && header.tree == self.tree => {
-                Ok(Some(Taken { page, meta, at: FREE + 4 * self.tree.number(), next: header.right }))
-            }
-            _ => corrupt(self.block, "a page in the list of free ones is not free"),
-        }
-    }
-}
-
-/// A free page and the metapage, locked.
-pub(crate) struct Taken<'p, P: Pages + 'p> {
-    page: P::Write<'p>,
-    meta: P::Write<'p>,
-    at: usize,
-    next: u32,
-}
-
-impl<'p, P: Pages> Taken<'p, P> {
-    /// Gives the page that content, in one record with the other edits.
+    /// Gives it that content, in one record with the other edits, of a caller who holds a leaf and its parent; not if somebody
+    /// else has taken it, or a walk has begun.
     pub(crate) fn commit(
-        mut self,
+        self,
         pages: &'p P,
         content: &[u8],
         edits: Vec<Edit<'_, P::Write<'p>>>,
     ) -> Result<()> {
-        let (mut page, mut edits) = (self.page, edits);
+        let mut meta = pages.lock_pinned(self.meta)?;
+        if get_u32(&meta, WALKED) != 0 || first_free(&meta, self.tree) != self.block {
+            return Ok(());
+        }
+        let (mut page, mut edits) = (pages.lock_pinned(self.page)?, edits);
+        let next = match Header::read(self.block, &page)? {
+            Some(header) if header.kind == Kind::Free && header.tree == self.tree => header.right,
+            _ => return corrupt(self.block, "a page in the list of free ones is not free"),
+        };
         edits.push(Edit { page: &mut page, change: Change::Image(content), fresh: false });
-        commit_meta(pages, &mut self.meta, (self.at, self.next), edits)
+        commit_meta(pages, &mut meta, (FREE + 4 * self.tree.number(), next), edits)
     }
 }
 

@@ -117,11 +117,6 @@ impl RangeScan {
         self
     }
 
-    /// All rows; distances are counted from fingerprint 0.
-    pub fn all(index: &Index) -> Self {
-        Self::new(index, 0, MAX_DISTANCE)
-    }
-
     /// The rows of a scope, or of all, that have no fingerprint: those of a leaf in order of their tids, so that the table is
     /// read in order.
     pub fn nulls(index: &Index, scope: Option<u32>) -> Self {
@@ -155,9 +150,6 @@ impl RangeScan {
     /// Appends hits until there are `enough` of them or more (a leaf is always finished, so at most a
     /// page's entries more), or no more rows. Returns whether more may follow; after `false`, further
     /// calls append nothing.
-    ///
-    /// # Errors
-    /// Damaged pages, or what the storage fails with. The scan can then not be continued meaningfully.
     pub fn next_batch<P: Pages>(&mut self, pages: &P, enough: usize, hits: &mut Vec<Hit>) -> Result<bool> {
         if self.state == State::New {
             self.plan(pages)?;

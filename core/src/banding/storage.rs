@@ -87,6 +87,7 @@ pub trait WritePage: Deref<Target = [u8]> {
 ///
 /// A *body* is a page without what the storage keeps for itself; all bodies are
 /// [`body_len`](Self::body_len) bytes long. A page that was added but never committed reads as zeroes.
+#[expect(clippy::len_without_is_empty, reason = "no index is without a page")]
 pub trait Pages {
     /// A shared lock; dereferences to the page's body without copying it.
     type Read<'p>: Deref<Target = [u8]>
@@ -107,15 +108,7 @@ pub trait Pages {
     /// The number of pages, now.
     fn len(&self) -> Result<u32>;
 
-    /// Whether there is no page at all.
-    fn is_empty(&self) -> Result<bool> {
-        Ok(self.len()? == 0)
-    }
-
     /// Takes a shared lock.
-    ///
-    /// # Errors
-    /// A block beyond the end, or a failure to read it.
     fn read(&self, block: u32) -> Result<Self::Read<'_>>;
 
     /// Reads a page without locking it.
@@ -131,9 +124,6 @@ pub trait Pages {
 
     /// Adds a zeroed page at the end and locks it exclusively. Not undone by a crash or an error:
     /// a zero page that nothing points to is legal anywhere.
-    ///
-    /// # Errors
-    /// Out of space.
     fn extend(&self) -> Result<Self::Write<'_>>;
 
     /// Changes 1 to [`MAX_EDITS`] pages as one atomic record. The locks stay held, and the guards
@@ -170,9 +160,6 @@ pub trait Pages {
 }
 
 /// Refuses edits that break the contract of [`Pages::commit`]; for its implementations.
-///
-/// # Errors
-/// No edit, more than [`MAX_EDITS`], or a change that leaves the body.
 pub fn validate_edits<W: WritePage>(edits: &[Edit<'_, W>], body_len: usize) -> Result<()> {
     if edits.is_empty() || edits.len() > MAX_EDITS {
         return corrupt(0, format!("a record of {} pages was requested", edits.len()));

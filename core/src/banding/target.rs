@@ -3,7 +3,7 @@
 use super::descend::{Trace, descend};
 use super::error::{Result, Way, corrupt, moved};
 use super::hot::{BucketState, second_levels};
-use super::key::{BLOCKS, Position, Tid, Tree};
+use super::key::{BLOCKS, Position, Tree};
 use super::meta::Index;
 use super::page::Header;
 use super::storage::{MAX_EDITS, Pages, WritePage};
@@ -16,15 +16,10 @@ pub(crate) struct Target {
     pub entry: Position,
 }
 
-/// A row's entries of some trees.
-pub(crate) fn targets(
-    index: &Index,
-    trees: &[Tree],
-    (scope, fingerprint): (u32, u64),
-    tid: Tid,
-) -> Result<Vec<Target>> {
+/// The entries in some trees of a row, which comes as the first one has it: by its fingerprint.
+pub(crate) fn targets(index: &Index, trees: &[Tree], row: Position) -> Result<Vec<Target>> {
     let target = |&tree: &Tree| {
-        let entry = Position { scope, key: tree.key(fingerprint), tid };
+        let entry = Position { key: tree.key(row.key), ..row };
         Ok(Target { tree, root: index.root_of(tree)?, entry })
     };
     trees.iter().map(target).collect()

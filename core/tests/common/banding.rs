@@ -5,7 +5,9 @@ pub use super::memory::MemoryPages;
 use super::Rng;
 use std::collections::BTreeMap;
 
-use dedup_core::banding::{DeleteStats, Finding, Hit, Index, Pages, RangeScan, Result, Tid, check};
+use dedup_core::banding::{
+    Change, DeleteStats, Edit, Finding, Hit, Index, Options, Pages, RangeScan, Result, Tid, check,
+};
 
 /// The shapes of data every answer is tested on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,12 +91,36 @@ pub fn nulls(pages: &impl Pages, index: &Index, scope: Option<u32>, batch: usize
     hits.into_iter().map(|hit| hit.tid).collect()
 }
 
-/// A VACUUM that finds no dead row.
-pub trait Maintain {
+pub trait Whole: Sized {
+    /// An empty index in storage without pages; the metapage is written last.
+    fn create(pages: &impl Pages, options: Options, scoped: bool) -> Result<Self>;
+
+    /// Adds a row that is no new version of another.
+    fn insert<P: Pages>(&self, pages: &P, scope: u32, fp: impl Into<Option<u64>>, tid: Tid) -> Result<()>;
+
+    /// A VACUUM that finds no dead row.
     fn maintain(&self, pages: &impl Pages) -> Result<DeleteStats>;
 }
 
-impl Maintain for Index {
+impl Whole for Index {
+    fn create(pages: &impl Pages, options: Options, scoped: bool) -> Result<Index> {
+        let images = Index::empty_images(options, scoped, pages.body_len())?;
+        let commit = |page: &mut _, image: &[u8]| {
+            pages.commit(&mut [Edit { page, change: Change::Image(image), fresh: true }])
+        };
+        let mut meta = pages.extend()?;
+        for image in &images[1..] {
+            commit(&mut pages.extend()?, image)?;
+        }
+        commit(&mut meta, &images[0])?;
+        drop(meta);
+        Index::open(pages)
+    }
+
+    fn insert<P: Pages>(&self, pages: &P, scope: u32, fp: impl Into<Option<u64>>, tid: Tid) -> Result<()> {
+        self.insert_version(pages, scope, fp.into(), tid, None)
+    }
+
     fn maintain(&self, pages: &impl Pages) -> Result<DeleteStats> {
         self.vacuum(pages, 0, |rows, dead| dead.resize(dead.len() + rows.len(), false))
     }
