@@ -3,22 +3,19 @@
 use super::{Alike, Judge, Options, Rows, Texts};
 use crate::details::Fillings;
 use crate::external::{Host, Result};
-use crate::groups::{Connect, Pair, PairSearch, Pairs, PartPairs, UnionFind};
+use crate::groups::{Connect, Pair, PairSearch, PartPairs, UnionFind};
 use crate::memory::collect;
 use crate::similarity::{Compare, Likeness, SimilarPair, SimilarPairs};
 use std::sync::Arc;
 
 /// What candidates are found by. Each pair is found at least once.
 pub(super) enum Candidates<H: Host> {
-    /// Fingerprints within a distance.
-    Blocks(Pairs<H>),
-    /// The same of longer hashes.
-    Parts(PartPairs<H>),
+    /// Fingerprints or longer hashes within a distance.
+    Near(PartPairs<H>),
     /// Sets of n-grams, as similar as the options say.
     Grams(SimilarPairs<H>, ByGrams),
 }
 
-/// How sets of n-grams are compared.
 pub(super) struct ByGrams {
     alike: Alike,
     apart: Option<Arc<Fillings>>,
@@ -39,19 +36,11 @@ impl Compare for ByGrams {
 
 impl<H: Host> Candidates<H> {
     pub(super) fn by_fingerprint(rows: &Rows<H::File>, search: PairSearch, host: &mut H) -> Result<Self> {
-        let near = rows.firsts().filter(|&row| rows.has_fp(row));
-        if rows.parts() > 1 {
-            let mut pairs = PartPairs::new(rows.parts(), search);
-            for row in near {
-                pairs.add(row as i64, &rows.hash(row), host)?;
-            }
-            return Ok(Candidates::Parts(pairs));
+        let mut pairs = PartPairs::new(rows.parts(), search);
+        for row in rows.firsts().filter(|&row| rows.has_fp(row)) {
+            pairs.add(row as i64, &rows.hash(row), host)?;
         }
-        let mut pairs = Pairs::new(PairSearch { distance: search.distance.min(u64::BITS), ..search });
-        for row in near {
-            pairs.add(row as i64, rows.fps[row], host)?;
-        }
-        Ok(Candidates::Blocks(pairs))
+        Ok(Candidates::Near(pairs))
     }
 
     /// By texts; those that are `apart` are left out if `leaves` says so.
@@ -82,17 +71,15 @@ impl<H: Host> Candidates<H> {
         host: &mut H,
         take: &mut dyn Connect<H>,
     ) -> Result<()> {
-        match (self, known) {
-            (Candidates::Blocks(pairs), Some(known)) => pairs.connect(known, host, take),
-            (Candidates::Blocks(pairs), None) => pairs.finish(host, |pair, host| take.take(pair, host)),
-            (Candidates::Parts(pairs), _) => pairs.finish(host, |pair, host| take.take(pair, host)),
-            (Candidates::Grams(pairs, by), _) => {
+        match self {
+            Candidates::Near(pairs) => pairs.connect(known, host, take),
+            Candidates::Grams(pairs, by) => {
                 pairs.finish(host, &by, |SimilarPair { a, b, similarity }, host| {
                     take.take(Pair { a, b, distance: nearness(similarity) }, host)
-                })
+                })?;
+                take.settle(host)
             }
-        }?;
-        take.settle(host)
+        }
     }
 }
 

@@ -128,7 +128,6 @@ fn fingerprint<H: Host>(
     Ok(())
 }
 
-/// What the texts of a table have in common.
 fn statistics<H: Host>(options: &Options, rows: &mut Rows<H::File>, host: &mut H) -> Result<Statistics> {
     host.stage("learning what the rows have in common", "rows", Some(rows.count() as u64));
     let mut learner = Learner::default();

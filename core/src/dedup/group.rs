@@ -7,7 +7,7 @@ use super::star::stars;
 use super::{Comparable, Decided, Group, Judge, Method, Options, Order, Rows, Texts};
 use crate::details::{Fillings, Statistics};
 use crate::external::{Host, Result, Sorter};
-use crate::groups::{DiameterSets, Pair, PairSearch, UnionFind};
+use crate::groups::{Pair, PairSearch, UnionFind};
 use crate::interrupt::{checked, sort_unstable_by};
 use crate::memory::{Grow, OrRaise, collect, copy, filled};
 use crate::records::{self, Records};
@@ -101,10 +101,9 @@ fn by_judge<H: Host>(
     } else if is_chained {
         let record = |pair: Pair| [pair.distance, pair.a as u32, pair.b as u32];
         let sorted = grouping.sort(candidates, record, limits.memory / 4)?;
-        let sets = DiameterSets::new(fps, diameter)?;
-        let mut sets = Divided::new(sets, decided, first, sides, options.many)?;
+        let mut sets = Divided::new((fps, diameter), decided, first, sides, options.many)?;
         grouping.link(sorted, |[_, a, b]| [a, b], &mut sets)?;
-        sets.sets.into_sets()
+        sets.near.sets
     } else {
         let mut place = filled(u32::MAX, first.len())?;
         checked(order.iter().zip(0..)).for_each(|(&text, at)| place[text as usize] = at);
@@ -137,7 +136,6 @@ fn apart<H: Host>(
     Ok(Some(Arc::new(fillings)))
 }
 
-/// What groups are formed with.
 struct Grouping<'g, H: Host> {
     options: &'g Options,
     texts: &'g mut Texts<H::File>,
@@ -150,7 +148,6 @@ struct Grouping<'g, H: Host> {
 type Sorted<F> = Sorter<[u32; 3], F>;
 
 impl<H: Host> Grouping<'_, H> {
-    /// Passes candidates by the judge.
     fn judge(
         &mut self,
         candidates: Candidates<H>,
@@ -287,15 +284,14 @@ fn by_records<H: Host>(
             records.likely(&pairs, least, |pair, score| likely.grow(record(pair, score)).or_raise());
             sort_unstable_by(&mut likely, Ord::cmp);
             let fps = filled(0, count)?;
-            let sets = DiameterSets::new(&fps, u64::BITS)?;
-            let mut sets = Divided::new(sets, decided, &rows.first, &rows.sides, options.many)?;
+            let mut sets = Divided::new((&fps, u64::BITS), decided, &rows.first, &rows.sides, options.many)?;
             for &(_, pair) in checked(&likely) {
                 let pair = pair.map(|row| rows.first[row as usize]);
                 if sets.may_join(pair)? {
                     sets.join(pair);
                 }
             }
-            sets.sets.into_sets()
+            sets.near.sets
         }
         Group::Components => {
             let sets = decided.sets(count);

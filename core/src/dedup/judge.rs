@@ -90,7 +90,6 @@ impl Alike {
         likely.map(|likely| Some(likely).filter(|likely| *likely >= self.similarity)).collect()
     }
 
-    /// How similar two sets are.
     fn of_sets(&self, a: &Grams, b: &Grams, of_templates: impl FnOnce() -> bool) -> f64 {
         let jaccard = a.similar(b, f64::MIN_POSITIVE).unwrap_or(0.0);
         let weights = self.weights().filter(|_| self.weighed || jaccard < EDITED);

@@ -18,7 +18,7 @@ pub(super) trait Links {
 
 /// Sets of which some must not be joined, by the diameter, because that is decided, or for rows of one side.
 pub(super) struct Divided<'f> {
-    pub sets: DiameterSets<'f>,
+    pub near: DiameterSets<'f>,
     /// Which sides rows of a set have, and those that only one row may have.
     has: Vec<u8>,
     once: u8,
@@ -28,39 +28,40 @@ pub(super) struct Divided<'f> {
 impl<'f> Divided<'f> {
     /// Of rows whose `first` rows of equal content these are; with `many` several of the second side may be one.
     pub fn new(
-        mut sets: DiameterSets<'f>,
+        (fps, diameter): (&'f [u64], u32),
         decided: &Decided,
         first: &[u32],
         sides: &[bool],
         many: bool,
     ) -> Result<Divided<'f>> {
-        decided.followers().for_each(|[a, b]| sets.join(a, b));
+        let mut near = DiameterSets::new(fps, diameter)?;
+        decided.followers().for_each(|[a, b]| near.join(a, b));
         let mut apart = Apart::default();
         for (text, others) in decided.divided() {
-            *apart.0.of_key(sets.find(text))? = others;
+            *apart.0.of_key(near.sets.find(text))? = others;
         }
         let mut has = filled(0, first.len())?;
         for (&first, &side) in checked(first.iter().zip(sides)) {
-            has[sets.find(first) as usize] |= 1 << u8::from(side);
+            has[near.sets.find(first) as usize] |= 1 << u8::from(side);
         }
-        Ok(Divided { sets, has, once: if many { 1 } else { 3 }, apart })
+        Ok(Divided { near, has, once: if many { 1 } else { 3 }, apart })
     }
 }
 
 impl Links for Divided<'_> {
     fn may_join(&mut self, [a, b]: [u32; 2]) -> Result<bool> {
-        let Divided { sets, has, once, apart } = self;
-        let (x, y) = (sets.find(a), sets.find(b));
+        let Divided { near, has, once, apart } = self;
+        let (x, y) = (near.sets.find(a), near.sets.find(b));
         if x == y || has[x as usize] & has[y as usize] & *once != 0 {
             return Ok(false);
         }
-        Ok(!apart.are(x, y, |row| sets.find(row)) && sets.may_join(a, b)?)
+        Ok(!apart.are(x, y, |row| near.sets.find(row)) && near.may_join(a, b)?)
     }
 
     fn join(&mut self, [a, b]: [u32; 2]) {
-        let [x, y] = [a, b].map(|row| self.sets.find(row));
-        self.sets.join(a, b);
-        let root = self.sets.find(a);
+        let [x, y] = [a, b].map(|row| self.near.sets.find(row));
+        self.near.join(a, b);
+        let root = self.near.sets.find(a);
         self.has[root as usize] = self.has[x as usize] | self.has[y as usize];
         self.apart.join(x, y, root);
     }

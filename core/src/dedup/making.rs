@@ -23,7 +23,6 @@ type Batch = Vec<(usize, String)>;
 /// Numbers of contents with their fingerprints, or that there was no memory for them.
 type Made = std::result::Result<Vec<(usize, u64)>, OutOfMemory>;
 
-/// What the threads share.
 struct Shared<'r> {
     recipe: &'r (dyn Fn() -> &'r TextRecipe + Sync),
     waiting: Mutex<Receiver<Batch>>,

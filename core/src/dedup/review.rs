@@ -107,7 +107,6 @@ impl Settled<'_> {
     }
 }
 
-/// The groups as they were found.
 struct AsFound<'t> {
     sets: &'t UnionFind,
     kept: &'t [u32],
@@ -130,7 +129,6 @@ impl AsFound<'_> {
     }
 }
 
-/// Pairs that are worth a question.
 struct Doubts {
     /// Of each part of a pool at most.
     most: usize,

@@ -133,7 +133,6 @@ impl<F: Spill> Rows<F> {
         1 + self.width
     }
 
-    /// The other bits of a row's hash.
     fn rest(&self, row: usize) -> &[u64] {
         &self.rest[row * self.width..][..self.width]
     }

@@ -11,7 +11,6 @@ pub const BYTES_PER_ROW: usize = size_of::<Place>() + 8 * LEAST_WORDS;
 const LEAST_WORDS: usize = 8;
 const MOST_WORDS: usize = 256;
 
-/// What is known of a row's set.
 #[derive(Debug, Clone, Copy)]
 struct Place {
     /// The position of its bytes: in memory, and beyond the bytes in memory in the file.

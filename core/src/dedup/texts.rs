@@ -76,7 +76,6 @@ impl<F: Spill> Texts<F> {
     }
 }
 
-/// The length of the id of a row, which its bytes begin with.
 fn id_length(record: &[u8]) -> usize {
     record.first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes)) as usize
 }

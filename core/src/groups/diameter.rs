@@ -10,7 +10,7 @@ use crate::memory::{self, Grow};
 pub(crate) struct DiameterSets<'f> {
     fps: &'f [u64],
     diameter: u32,
-    sets: UnionFind,
+    pub sets: UnionFind,
     /// The members of a set are a ring.
     next: Vec<u32>,
     /// The bits in which members of a set differ, at its root.
@@ -32,10 +32,6 @@ impl<'f> DiameterSets<'f> {
         })
     }
 
-    pub fn find(&mut self, row: u32) -> u32 {
-        self.sets.find(row)
-    }
-
     /// Whether the sets of two rows differ and may be joined.
     pub fn may_join(&mut self, a: u32, b: u32) -> memory::Result<bool> {
         let (a, b) = (self.sets.find(a), self.sets.find(b));
@@ -50,10 +46,6 @@ impl<'f> DiameterSets<'f> {
         self.varying[a.min(b) as usize] = self.varying_of_both(a, b);
         self.sets.union(a, b);
         self.next.swap(a as usize, b as usize);
-    }
-
-    pub fn into_sets(self) -> UnionFind {
-        self.sets
     }
 
     fn varying_of_both(&self, a: u32, b: u32) -> u64 {

@@ -323,7 +323,7 @@ by_cpu! {
                     1 => any_within::<1>(half, lanes()),
                     2 => any_within::<2>(half, lanes()),
                     3 => any_within::<3>(half, lanes()),
-                    4..WHOLE => any_counted(half, lanes(), distance),
+                    4..WHOLE => lanes().iter().fold(false, |any, lane| any | ((lane ^ half).count_ones() <= distance)),
                     _ => match (fps[from..].first_chunk::<LANES>(), fps.last_chunk::<LANES>()) {
                         (Some(lanes), _) => any_near(fp, lanes, distance),
                         // Some of these were compared before.
@@ -354,11 +354,6 @@ fn any_within<const D: u32>(half: u32, lanes: &[u32; LANES]) -> bool {
         }
         any | (differing == 0)
     })
-}
-
-#[inline(always)]
-fn any_counted(half: u32, lanes: &[u32; LANES], distance: u32) -> bool {
-    lanes.iter().fold(false, |any, lane| any | ((lane ^ half).count_ones() <= distance))
 }
 
 /// The bits that are not the same in all of both lists.

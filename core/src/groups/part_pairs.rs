@@ -1,11 +1,12 @@
-//! All pairs of rows whose fingerprints have several parts of 64 bits, and are within a distance.
+//! All pairs of rows whose fingerprints have one part of 64 bits or several, and are within a distance.
 //!
 //! By the pigeonhole principle, as in [an index](crate::banding::PartsScan): the parts of a pair are within their radii in one
 //! part at least. The pairs of each part are found as those of 64 bits are; the first part in which a pair is near reports it, if
 //! the whole is. The whole fingerprints wait in memory, or in a file.
 
-use super::pair::{Pair, PairSearch};
+use super::pair::{Pair, PairSearch, Sink};
 use super::pairs::Pairs;
+use super::union_find::UnionFind;
 use crate::banding::radius;
 use crate::external::{Host, Result, Spill};
 use crate::memory::Room;
@@ -26,7 +27,7 @@ pub struct PartPairs<H: Host> {
 impl<H: Host> PartPairs<H> {
     /// No rows yet, whose fingerprints will have so many parts.
     pub fn new(parts: usize, settings: PairSearch) -> Self {
-        let memory = settings.memory / (parts + 1);
+        let memory = if parts == 1 { settings.memory } else { settings.memory / (parts + 1) };
         let radii = (0..parts).filter_map(|part| u32::try_from(radius(settings.distance, part, parts)).ok());
         let pairs =
             radii.map(|distance| Pairs::new(PairSearch { distance: distance.min(64), memory, ..settings }));
@@ -36,6 +37,9 @@ impl<H: Host> PartPairs<H> {
 
     /// Adds a row. Ids may repeat: rows with the same id are different rows.
     pub fn add(&mut self, id: i64, fingerprint: &[u64], host: &mut H) -> Result<()> {
+        if self.parts == 1 {
+            return self.pairs[0].add(id, fingerprint[0], host);
+        }
         let width = self.parts + 1;
         if self.rows.len() + width > self.limit && !self.rows.is_empty() {
             let bytes: Vec<u8> = self.rows.iter().flat_map(|word| word.to_le_bytes()).collect();
@@ -64,8 +68,22 @@ impl<H: Host> PartPairs<H> {
         Ok(bytes.as_chunks().0.iter().map(|word| u64::from_le_bytes(*word)).collect())
     }
 
+    /// Finds pairs that connect rows as all pairs do, by 64 bits as [`Pairs::connect`] does; all are decided on in the end.
+    pub fn connect(mut self, sets: Option<&UnionFind>, host: &mut H, sink: Sink<'_, H>) -> Result<()> {
+        match sets {
+            Some(sets) if self.parts == 1 => self.pairs.remove(0).connect(sets, host, sink),
+            _ => {
+                self.finish(host, |pair, host| sink.take(pair, host))?;
+                sink.settle(host)
+            }
+        }
+    }
+
     /// Finds every pair, each once, in no particular order.
     pub fn finish(mut self, host: &mut H, mut take: impl FnMut(Pair, &mut H) -> Result<()>) -> Result<()> {
+        if self.parts == 1 {
+            return self.pairs.remove(0).finish(host, take);
+        }
         for (part, pairs) in std::mem::take(&mut self.pairs).into_iter().enumerate() {
             pairs.finish(host, |pair, host| {
                 let (a, b) = (self.row(pair.a)?, self.row(pair.b)?);
