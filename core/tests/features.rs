@@ -371,7 +371,7 @@ fn add(weights: &mut Weights, bag: &Bag, column: impl Fn(usize) -> usize) {
 /// Nothing is called again for a level, and a long path is not searched for where no name is as long.
 #[test]
 fn depth_does_not_matter() {
-    let recipe = RowRecipe::from_json(&json!({"a.a": 2})).unwrap();
+    let recipe = RowRecipe::resolved(&json!({"a.a": 2}), &Nowhere).unwrap();
     let depth = 200_000;
     let print = recipe.simhash_document(&mut Extractor::new(), |document| {
         (0..depth).for_each(|_| {
@@ -410,7 +410,7 @@ proptest! {
             json!(2), json!(0), json!("log"), json!({"tokens": "words", "factor": 3}),
         ]), 1..4),
     ) {
-        let recipe = RowRecipe::from_json(&json!(paths)).unwrap();
+        let recipe = RowRecipe::resolved(&json!(paths), &Nowhere).unwrap();
         let mut all = Vec::new();
         leaves(&document, None, &mut all);
         let mut extractor = Extractor::new();
@@ -418,7 +418,7 @@ proptest! {
         for (path, value) in &all {
             if let Some(column) = covering(path, &paths) {
                 let leaf = json!({ path: paths.values().nth(column) });
-                let leaf = RowRecipe::from_json(&leaf).unwrap().bag(&mut extractor, [Some(value.as_str())]);
+                let leaf = RowRecipe::resolved(&leaf, &Nowhere).unwrap().bag(&mut extractor, [Some(value.as_str())]);
                 add(&mut expected, &leaf, |_| column);
             }
         }

@@ -6,7 +6,8 @@ use crate::truth::Pair;
 use dedup_core::evaluate::{Background, Calibration};
 use dedup_core::external::MemoryHost;
 use dedup_core::features::{
-    Corpus, CorpusBuilder, Dictionary, Extractor, RecipeError, Resolver, RowRecipe, TextRecipe, missing,
+    Corpus, CorpusBuilder, Dictionary, Extractor, Nowhere, RecipeError, Resolver, RowRecipe, TextRecipe,
+    missing,
 };
 use dedup_core::groups::{PairSearch, Pairs};
 use serde_json::{Value, json};
@@ -91,10 +92,8 @@ fn corpus(name: &str, recipe: TextRecipe, bodies: &[&str]) -> Arc<Corpus> {
 
 /// P2's rows: short columns as one feature of weight 2, the body by its words.
 pub fn row_prints(petitions: &[Petition]) -> Prints {
-    let row = RowRecipe::from_json(
-        &json!({"petitioner": 2, "title": 2, "body": {"tokens": "words", "stop": "zh"}}),
-    )
-    .unwrap_or_else(|error| fail("recipe", error));
+    let recipe = json!({"petitioner": 2, "title": 2, "body": {"tokens": "words", "stop": "zh"}});
+    let row = RowRecipe::resolved(&recipe, &Nowhere).unwrap_or_else(|error| fail("recipe", error));
     let mut extractor = Extractor::new();
     let started = Instant::now();
     let all = petitions.iter().map(|it| {

@@ -4,7 +4,6 @@ mod candidates;
 mod comparable;
 mod contained;
 mod decisions;
-mod equal;
 mod equal_texts;
 mod found;
 mod group;
@@ -23,7 +22,6 @@ mod texts;
 pub use candidates::nearness;
 pub use comparable::Comparable;
 pub use decisions::{Decided, Decisions};
-pub use equal::Equal;
 pub use equal_texts::EqualTexts;
 pub use found::{Evidence, Finding, Found, Stage, find};
 pub use group::{Groups, Limits, group};
@@ -34,7 +32,7 @@ pub use keys::{
     SINKS, Sink, Wrong, whole,
 };
 pub use making::{Making, making};
-pub use options::{Group, Method, Options, Written};
+pub use options::{Equal, Group, Method, Options, Written};
 pub use review::{KINDS, Question, Review};
 pub use rows::{Order, Rows};
 pub use star::stars;

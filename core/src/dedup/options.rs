@@ -1,7 +1,7 @@
 //! Options as they were written, completed by what they are if they are not given.
 
 use super::keys::{self, BY_TEXTS, KEYS, LINK, OptionKey, Sink, Wrong, brief, whole};
-use super::{Alike, Equal, Keep};
+use super::{Alike, Keep};
 use crate::details::{Kinds, Statistics};
 use crate::records::{LIKELY, SURE};
 use crate::text::Normal;
@@ -9,6 +9,33 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
+
+/// What makes two texts equal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Equal {
+    /// The same characters.
+    Text,
+    /// The same normal form.
+    Normal,
+    /// Nothing: the stage is left out.
+    None,
+}
+
+impl Equal {
+    /// The form of a text used for comparison, `normal` as the recipe has it; `None`: it equals nothing.
+    pub fn form(self, text: &str, normal: Normal) -> Option<Cow<'_, str>> {
+        match self {
+            Equal::None => None,
+            Equal::Text => Some(Cow::Borrowed(text)),
+            Equal::Normal => {
+                let normal = normal.of(text);
+                // A text of symbols alone has nothing else by which it differs.
+                Some(if normal.is_empty() { Cow::Borrowed(text) } else { Cow::Owned(normal) })
+            }
+        }
+    }
+}
 
 /// How near rows become groups.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]

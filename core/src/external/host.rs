@@ -1,6 +1,7 @@
-//! What long work needs of its surroundings.
+//! What long work needs of its surroundings: temporary files, and somebody who hears how it goes on.
 
-use super::spill::{MemorySpill, Spill};
+use super::error::{Error, Result};
+use crate::memory::Room;
 
 /// The environment of a long computation. Called on the caller's thread only; interrupts are not its
 /// business but that of [`crate::interrupt::check`].
@@ -44,5 +45,33 @@ impl Host for MemoryHost {
 
     fn file(&mut self) -> MemorySpill {
         MemorySpill::default()
+    }
+}
+
+/// A temporary file: appended to, and read at any position.
+pub trait Spill {
+    /// Appends bytes.
+    fn append(&mut self, bytes: &[u8]) -> Result<()>;
+
+    /// Fills `into` with the bytes from position `at` on.
+    fn read(&mut self, at: u64, into: &mut [u8]) -> Result<()>;
+}
+
+/// A temporary file in memory, for tests and for work that is known to fit.
+#[derive(Debug, Default)]
+pub struct MemorySpill(Vec<u8>);
+
+impl Spill for MemorySpill {
+    fn append(&mut self, bytes: &[u8]) -> Result<()> {
+        self.0.room(bytes.len())?;
+        self.0.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    fn read(&mut self, at: u64, into: &mut [u8]) -> Result<()> {
+        let from = self.0.get(at as usize..at as usize + into.len());
+        let from = from.ok_or(Error::Storage("read beyond the end of the spill".into()))?;
+        into.copy_from_slice(from);
+        Ok(())
     }
 }

@@ -5,14 +5,12 @@ mod error;
 mod host;
 mod sort;
 mod sorter;
-mod spill;
 mod threads;
 
 pub use error::{Error, Result};
-pub use host::{Host, MemoryHost};
+pub use host::{Host, MemoryHost, MemorySpill, Spill};
 pub use sort::Record;
 pub use sorter::Sorter;
-pub use spill::{MemorySpill, Spill};
 pub use threads::on_threads;
 
 pub(crate) use sort::{sort, sort_on_threads};

@@ -9,8 +9,8 @@
 //! be called from the threads that sort.
 
 use super::error::Result;
+use super::host::Spill;
 use super::sort::{Record, decode, encode, sort};
-use super::spill::Spill;
 use crate::interrupt::Meter;
 use crate::memory::{self, Room};
 use std::cmp::Reverse;
@@ -82,7 +82,6 @@ pub(crate) struct Run {
     records: u64,
 }
 
-/// A temporary file of runs.
 pub(crate) struct Runs<S> {
     file: S,
     end: u64,

@@ -4,7 +4,7 @@
 
 use super::bag::Bag;
 use super::extract::Extractor;
-use super::recipe::{Nowhere, RecipeError, Resolver, TextRecipe, Tokens, kind, of_scheme, weight_at};
+use super::recipe::{RecipeError, Resolver, TextRecipe, Tokens, kind, of_scheme, weight_at};
 use crate::fingerprint::{SimHash, Weight};
 use crate::hash::city64;
 use crate::interrupt::{self, checked};
@@ -41,19 +41,8 @@ const COLUMN_HINT: &str = "A column's weight is a number (the whole value is one
                            or an object (a text recipe).";
 
 impl RowRecipe {
-    /// The recipe written as `json`: an object from column names to a number,
-    /// the name of a scheme, `null` (the default text recipe) or a text recipe.
-    ///
-    /// # Errors
-    /// As [`TextRecipe::from_json`], with the column's name before the path.
-    pub fn from_json(json: &Value) -> Result<RowRecipe, RecipeError> {
-        RowRecipe::resolved(json, &Nowhere)
-    }
-
-    /// As [`RowRecipe::from_json`], with corpora and dictionaries from `resolver`.
-    ///
-    /// # Errors
-    /// As there, and for a name that the resolver does not know.
+    /// The recipe written as `json`, an object from column names to a number, the name of a scheme, `null` (the default text
+    /// recipe) or a text recipe, with corpora and dictionaries from `resolver`.
     pub fn resolved(json: &Value, resolver: &dyn Resolver) -> Result<RowRecipe, RecipeError> {
         const HINT: &str = "Name each column that counts: {\"title\": 2, \"body\": \"tf\"}.";
         let Value::Object(columns) = json else {
@@ -185,9 +174,6 @@ impl RowRecipe {
 impl FieldsRecipe {
     /// The recipe written as `json`: an array of what [`RowRecipe::resolved`] takes for a column, one element a
     /// field.
-    ///
-    /// # Errors
-    /// As there, with the field's number before the path.
     pub fn resolved(json: &Value, resolver: &dyn Resolver) -> Result<FieldsRecipe, RecipeError> {
         let Value::Array(fields) = json else {
             let message = format!("the recipe of an array must be a JSON array, not {}", kind(json));

@@ -41,9 +41,6 @@ impl Bands {
 
     /// Keys of which fingerprints within `distance` share one, of `blocks` blocks; without a number one block more than
     /// the distance.
-    ///
-    /// # Errors
-    /// [`BandsError`].
     pub fn new(distance: i32, blocks: Option<i32>) -> Result<Bands, BandsError> {
         if !(0..=63).contains(&distance) {
             return Err(BandsError::Distance(distance));

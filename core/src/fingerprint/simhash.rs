@@ -33,9 +33,6 @@ impl Weight {
     pub const ONE: Weight = Weight(1 << FRACTION_BITS);
 
     /// The weight nearest to `value`.
-    ///
-    /// # Errors
-    /// A negative value, one above [`Weight::MAX`], NaN and infinity.
     pub fn new(value: f64) -> Result<Weight, WeightError> {
         if !(0.0..=Self::MAX).contains(&value) {
             return Err(WeightError(value));

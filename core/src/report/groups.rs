@@ -1,12 +1,13 @@
 //! Groups of rows as HTML: the row that stays, and each other one as it differs from that.
 
-use super::diff::{Piece, diff};
 use super::html::Html;
 use super::misses::Reason;
 use super::words::{Words, fill};
 use crate::dedup::Alike;
 use crate::details::Detail;
 use crate::text::normalize;
+use similar::{Algorithm, DiffOp, capture_diff_slices};
+use unicode_segmentation::UnicodeSegmentation;
 
 /// Rows that are shown of a group, at most.
 pub const ROWS: usize = 50;
@@ -225,4 +226,38 @@ fn decides(piece: &Piece, details: &[Detail]) -> bool {
     };
     let (x, y) = (plain(&piece.a), plain(&piece.b));
     details.iter().any(|detail| touches(&detail.a, &x) && touches(&detail.b, &y))
+}
+
+/// A piece of two texts. Put together, the pieces of a comparison are both texts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Piece {
+    /// In the first text.
+    a: String,
+    /// In the second text.
+    b: String,
+    /// Both are the same; else they stand in each other's place, and one may be empty.
+    shared: bool,
+}
+
+/// Compares two texts of a page: they are short. A single word, or nothing but blanks and punctuation, that is the same
+/// between two differences counts to them: it is a coincidence, and confuses a reader.
+fn diff(a: &str, b: &str) -> Vec<Piece> {
+    let [x, y] = [a, b].map(|text| text.split_word_bounds().collect::<Vec<_>>());
+    let operations = capture_diff_slices(Algorithm::Myers, &x, &y);
+    let mut pieces: Vec<Piece> = Vec::new();
+    for (at, operation) in operations.iter().enumerate() {
+        let words = &x[operation.old_range()];
+        let (in_a, in_b) = (words.concat(), y[operation.new_range()].concat());
+        let is_between = at > 0 && at + 1 < operations.len();
+        let is_word = words.len() > 1 && in_a.contains(char::is_alphanumeric);
+        let shared = matches!(operation, DiffOp::Equal { .. }) && (is_word || !is_between);
+        match pieces.last_mut() {
+            Some(last) if last.shared == shared => {
+                last.a += &in_a;
+                last.b += &in_b;
+            }
+            _ => pieces.push(Piece { a: in_a, b: in_b, shared }),
+        }
+    }
+    pieces
 }

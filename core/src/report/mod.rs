@@ -3,7 +3,6 @@
 //! The page runs one script, which its own policy allows by its hash; it makes no markup, but shows what is there.
 
 mod chart;
-mod diff;
 mod groups;
 mod html;
 mod misses;

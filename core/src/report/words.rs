@@ -207,14 +207,8 @@ pub(super) fn fill(sentence: &str, values: &[&dyn Display]) -> String {
 /// A number with its thousands apart.
 pub(super) fn grouped(number: u64) -> String {
     let digits = number.to_string();
-    let mut written = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            written.push(',');
-        }
-        written.push(digit);
-    }
-    written
+    let threes = digits.as_bytes().rchunks(3).rev().map(|some| str::from_utf8(some).unwrap_or_default());
+    threes.collect::<Vec<_>>().join(",")
 }
 
 /// A share, 0 to 1, in percent.

@@ -5,13 +5,11 @@
 mod frequencies;
 mod grams;
 mod join;
-mod measures;
 mod overlap;
 mod sketch;
 
 pub use frequencies::{Frequencies, Likeness};
 pub(crate) use grams::{Grams, Maker};
 pub use join::{Compare, Jaccard, SimilarPair, SimilarPairs};
-pub use measures::{containment, jaccard, numbers};
-pub use overlap::{Overlap, least_shared};
+pub use overlap::{Overlap, containment, jaccard, least_shared, numbers};
 pub(crate) use sketch::{Sketched, may_reach};

@@ -1,12 +1,8 @@
 //! Recipes: which features a text has and how they are weighted.
 
-mod json;
 mod resolve;
-mod resolver;
 
-pub(super) use json::kind;
-pub(super) use resolve::{of_scheme, weight_at};
-pub use resolver::{Nowhere, Resolver, missing};
+pub(super) use resolve::{kind, of_scheme, weight_at};
 
 use super::corpus::Corpus;
 use super::dictionary::Dictionary;
@@ -203,4 +199,40 @@ fn default_n(tokens: Tokens) -> Vec<usize> {
         Tokens::Chars | Tokens::Shingles => vec![3],
         Tokens::WordsAndChars => vec![2],
     }
+}
+
+/// Finds what a recipe names. Names are versioned (`petitions@1`) and a
+/// version never changes, so that a recipe always makes the same features.
+pub trait Resolver {
+    /// The corpus called `name`.
+    fn corpus(&self, name: &str) -> Result<Arc<Corpus>, RecipeError>;
+
+    /// The dictionary called `name`.
+    fn dictionary(&self, name: &str) -> Result<Arc<Dictionary>, RecipeError>;
+}
+
+/// Knows no corpus and no dictionary.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Nowhere;
+
+impl Resolver for Nowhere {
+    fn corpus(&self, name: &str) -> Result<Arc<Corpus>, RecipeError> {
+        Err(missing("corpus", name, &[]))
+    }
+    fn dictionary(&self, name: &str) -> Result<Arc<Dictionary>, RecipeError> {
+        Err(missing("dictionary", name, &[]))
+    }
+}
+
+/// The error for a name that is not among the `known` ones of a corpus or a dictionary, which `what` says.
+pub fn missing(what: &str, name: &str, known: &[String]) -> RecipeError {
+    let hint = if known.is_empty() {
+        format!(
+            "There is no {what} yet; dedup_{what}_build makes one. A dump of the whole database brings \
+             versions along; one of chosen schemas or tables does not."
+        )
+    } else {
+        format!("Names have a version. There are: {}.", known.join(", "))
+    };
+    RecipeError::new(what, format!("there is no {what} \"{name}\""), hint)
 }

@@ -1,40 +1,80 @@
-//! From the JSON form to the recipe: defaults, names looked up, numbers checked.
+//! From the JSON form to the recipe: defaults, names looked up, numbers checked. It is read strictly: an unknown key or
+//! word is an error, for a misspelt one would silently give other fingerprints.
 
-use super::json::{KEYS, Written, kind};
-use super::resolver::{Nowhere, Resolver};
-use super::{RecipeError, Scheme, TextRecipe, default_n};
+use super::{Hash, Nowhere, RecipeError, Resolver, Scheme, TextRecipe, Tokens, default_n};
 use crate::features::corpus::Corpus;
 use crate::features::stop;
 use crate::fingerprint::Weight;
 use crate::interrupt::checked;
-use crate::text::{Normal, normalize};
+use crate::text::{Markup, Normal, normalize};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Deserialize;
 use serde::de::value::StrDeserializer;
 use serde_json::Value;
+use std::collections::HashMap;
 
 const MAX_N: u32 = 64;
 
+/// The JSON form of a recipe. What may be of several types is read later.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Written {
+    tokens: Option<Tokens>,
+    n: Option<Value>,
+    weight: Option<Value>,
+    factor: Option<f64>,
+    terms: HashMap<String, f64>,
+    stop: Option<Value>,
+    hmm: Option<bool>,
+    hash: Option<Hash>,
+    corpus: Option<String>,
+    max_df: Option<f64>,
+    dictionary: Option<String>,
+    markup: Option<Markup>,
+    simplify: Option<bool>,
+}
+
+const KEYS: &str = "A recipe is an object with any of the keys tokens, n, weight, factor, terms, stop, hmm, hash, \
+                    corpus, max_df, dictionary, markup, simplify; for example {\"tokens\": \"words\", \"weight\": \"tf\"}.";
+
+impl Written {
+    fn parse(json: &Value) -> Result<Written, RecipeError> {
+        if !json.is_object() {
+            let message = format!("a recipe must be a JSON object, not {}", kind(json));
+            let hint = if json.is_array() {
+                "Weights in a JSON array go with an array of fields: simhash(ARRAY[title, body], '[2, null]')."
+            } else {
+                KEYS
+            };
+            return Err(RecipeError::new("", message, hint));
+        }
+        serde_path_to_error::deserialize(json).map_err(|error| {
+            let path = Some(error.path().to_string()).filter(|_| error.path().iter().len() > 0);
+            RecipeError::new(path.unwrap_or_default(), error.inner().to_string(), KEYS)
+        })
+    }
+}
+
+pub(in crate::features) fn kind(json: &Value) -> &'static str {
+    match json {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "an array",
+        Value::Object(_) => "an object",
+    }
+}
+
 impl TextRecipe {
     /// The recipe written as `json`: an object whose keys are all optional. `docs/reference.md` has a table of them.
-    ///
-    /// # Errors
-    /// An unknown key or name, a wrong type, a number out of range. The error
-    /// says where and names what is known.
     pub fn from_json(json: &Value) -> Result<TextRecipe, RecipeError> {
         TextRecipe::resolved(json, &Nowhere)
     }
 
     /// As [`TextRecipe::from_json`], with corpora and dictionaries from `resolver`.
-    ///
-    /// # Errors
-    /// As there, and for a name that the resolver does not know.
     pub fn resolved(json: &Value, resolver: &dyn Resolver) -> Result<TextRecipe, RecipeError> {
-        TextRecipe::from_written(Written::parse(json)?, resolver)
-    }
-
-    fn from_written(written: Written, resolver: &dyn Resolver) -> Result<TextRecipe, RecipeError> {
-        let default = TextRecipe::default();
+        let (written, default) = (Written::parse(json)?, TextRecipe::default());
         let corpus = written.corpus.as_deref().map(|name| resolver.corpus(name)).transpose()?;
         // What the tokens are is the corpus's choice unless the recipe says.
         let shape = corpus.as_ref().map(|corpus| Written::parse(&corpus.shape)).transpose()?;
@@ -154,7 +194,6 @@ pub(in crate::features) fn of_scheme(path: &str, name: &str, hint: &str) -> Resu
     Ok(TextRecipe { scheme, ..TextRecipe::default() })
 }
 
-/// The lengths that `n` says: one, or a list.
 fn lengths(n: &Value) -> Result<Vec<usize>, RecipeError> {
     let wrong = |message: String| {
         let hint = format!("n is a number from 1 to {MAX_N}, or a list of different ones.");
