@@ -1,9 +1,8 @@
 //! Extracts the weighted features of a text by a recipe.
 
 use super::bag::Bag;
-use super::recipe::{Hash, TextRecipe, Tokens};
-use super::weigh;
-use crate::fingerprint::SimHash;
+use super::recipe::{Hash, Scheme, TextRecipe, Tokens};
+use crate::fingerprint::{SimHash, Weight};
 use crate::hash::city64;
 use crate::interrupt::{self, Meter, checked};
 use crate::memory::{self, Grow, OrRaise, Room};
@@ -58,16 +57,16 @@ impl Extractor {
 
     /// Adds the features of a running text to `sums`.
     pub(super) fn text_into_sums(&mut self, sums: &mut SimHash, text: &str, recipe: &TextRecipe) {
-        if !weigh::is_plain_frequency(recipe) {
+        if !is_plain_frequency(recipe) {
             let (counts, texts) = self.count(text, recipe, false);
             // Most features occur once and have no weight of their own: those
             // weigh the same, and counting is much faster than adding.
-            sums.set_unit(weigh::of_occurrences(recipe, 1, 1.0));
+            sums.set_unit(of_occurrences(recipe, 1, 1.0));
             for (&hash, counted) in checked(&counts) {
                 if counted.frequency == 1 && counted.token == 1.0 {
                     sums.count(hash);
                 } else {
-                    sums.add(hash, weigh::of_occurrences(recipe, counted.frequency, counted.token));
+                    sums.add(hash, of_occurrences(recipe, counted.frequency, counted.token));
                 }
             }
             self.release(counts, texts);
@@ -99,7 +98,7 @@ impl Extractor {
         let text_of = |counted: &Counted| &texts[counted.text as usize];
         interrupt::sort_unstable_by(&mut counted, |a, b| text_of(&a.1).cmp(text_of(&b.1)));
         for (hash, counted) in checked(&counted) {
-            let weight = weigh::of_occurrences(recipe, counted.frequency, counted.token);
+            let weight = of_occurrences(recipe, counted.frequency, counted.token);
             if !weight.is_zero() {
                 bag.add(column, text_of(counted), *hash, weight);
             }
@@ -165,7 +164,7 @@ impl Extractor {
                 Counted {
                     frequency: 0,
                     text: texts.len().saturating_sub(1) as u32,
-                    token: weigh::of_token(recipe, token),
+                    token: of_token(recipe, token),
                 }
             };
             counts.room(1).or_raise();
@@ -246,4 +245,47 @@ fn count_read(
         }
     }
     characters.words(|word| sums.count(hash(word)));
+}
+
+/// P3's weight of a word of `characters` characters, formula (5): the normal
+/// distribution of the lengths of Chinese terms, with its peak at 1.
+pub fn length_weight(characters: usize) -> f64 {
+    const MEAN: f64 = 4.51;
+    const DEVIATION: f64 = 2.207;
+    let off = characters as f64 - MEAN;
+    (-off * off / (2.0 * DEVIATION * DEVIATION)).exp()
+}
+
+/// The part of a token's weight that does not depend on how often it occurs:
+/// its own weight, what the corpus says of it, its length.
+fn of_token(recipe: &TextRecipe, token: &str) -> f64 {
+    let mut weight = 1.0;
+    if !recipe.terms.is_empty() {
+        weight = recipe.terms.get(token).copied().unwrap_or(Weight::ONE).value();
+    }
+    let Some(corpus) = &recipe.corpus else { return weight };
+    if recipe.max_df.is_some_and(|share| corpus.share(token) > share) {
+        return 0.0;
+    }
+    match recipe.scheme {
+        Scheme::Tf | Scheme::Log | Scheme::One => weight,
+        Scheme::Tfidf => weight * corpus.idf(token),
+        Scheme::TfidfLen => weight * corpus.idf(token) * (1.0 + length_weight(token.chars().count())),
+    }
+}
+
+/// The weight of a token that occurs `frequency` times.
+fn of_occurrences(recipe: &TextRecipe, frequency: u32, token: f64) -> Weight {
+    let frequency = f64::from(frequency);
+    let scheme = match recipe.scheme {
+        Scheme::Tf | Scheme::Tfidf | Scheme::TfidfLen => frequency,
+        Scheme::Log => 1.0 + frequency.ln(),
+        Scheme::One => 1.0,
+    };
+    Weight::saturating(scheme * recipe.factor.value() * token)
+}
+
+/// Whether every token weighs the same for each time it occurs.
+fn is_plain_frequency(recipe: &TextRecipe) -> bool {
+    recipe.scheme == Scheme::Tf && recipe.terms.is_empty() && recipe.max_df.is_none()
 }

@@ -10,7 +10,6 @@ mod extract;
 mod recipe;
 mod row;
 mod stop;
-mod weigh;
 
 pub use bag::{Bag, Feature};
 pub use corpus::Corpus;
@@ -18,8 +17,7 @@ pub use corpus_builder::{CorpusBuilder, StoredCorpus};
 pub use dictionary::Dictionary;
 pub use document::Document;
 pub use explain::{Explained, Explanation, Part, Shared, explain, shared};
-pub use extract::Extractor;
+pub use extract::{Extractor, length_weight};
 pub use recipe::{Hash, Nowhere, RecipeError, Resolver, Scheme, TextRecipe, Tokens, missing};
 pub use row::{ColumnRecipe, FieldsRecipe, RowRecipe};
 pub use stop::stop_words;
-pub use weigh::length_weight;

@@ -9,7 +9,6 @@
 mod blocking;
 mod connected;
 mod cross;
-mod diameter;
 mod edge_components;
 mod join;
 mod names;
@@ -23,10 +22,10 @@ mod runs;
 mod union_find;
 
 pub use cross::CrossPairs;
-pub(crate) use diameter::DiameterSets;
 pub use edge_components::EdgeComponents;
 pub use names::{Named, names};
 pub use pair::{Connect, Pair, PairSearch};
 pub use pairs::Pairs;
 pub use part_pairs::PartPairs;
+pub(crate) use union_find::DiameterSets;
 pub use union_find::UnionFind;
