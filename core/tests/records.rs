@@ -21,7 +21,7 @@ fn learned(rows: &[Row]) -> (Records, Pairs) {
 fn keepers(rows: &[Row]) -> Vec<u32> {
     let order: Vec<u32> = (0..rows.len() as u32).collect();
     let (records, pairs) = learned(rows);
-    records.keepers(&pairs, &order, SURE, |_, _| true)
+    records.keepers(&pairs, &order, SURE, |_, _| true).0
 }
 
 /// Shops; every second one a second time, with another spelling and what is missing.
@@ -237,7 +237,7 @@ proptest! {
         let place = |row: usize| order.iter().position(|&at| at == row).unwrap_or(0) as u32;
         let ranked: Vec<u32> = (0..rows.len() as u32).collect();
         let same: Vec<u32> = (0..rows.len()).map(place).collect();
-        let (kept, others) = (one.keepers(&pairs, &ranked, SURE, |_, _| true), two.keepers(&others, &same, SURE, |_, _| true));
+        let (kept, others) = (one.keepers(&pairs, &ranked, SURE, |_, _| true).0, two.keepers(&others, &same, SURE, |_, _| true).0);
         for row in 0..rows.len() {
             prop_assert_eq!(order[others[place(row) as usize] as usize] as u32, kept[row]);
             let probability = one.probability(row as u32, kept[row]);
@@ -310,7 +310,7 @@ proptest! {
         let written = Model::read(&records.model.write());
         prop_assert_eq!(written.as_ref(), Some(&*records.model));
         let order: Vec<u32> = (0..rows.len() as u32).rev().collect();
-        let kept = records.keepers(&pairs, &order, SURE, |_, _| true);
+        let kept = records.keepers(&pairs, &order, SURE, |_, _| true).0;
         for (row, &keeper) in kept.iter().enumerate() {
             prop_assert!((0.0..=1.0).contains(&records.probability(row as u32, keeper)));
         }
@@ -526,6 +526,12 @@ fn versions_are_never_sure() {
         }
     }
     assert_eq!(found(&rows, &of), (80, 0));
+    let (records, pairs) = learned(&rows);
+    let order: Vec<u32> = (0..rows.len() as u32).collect();
+    let unsure = |least| records.keepers(&pairs, &order, least, |_, _| true).1;
+    // A person sees them, whether they go or not.
+    assert!(unsure(SURE).apart > 400 && unsure(SURE).joined == 0, "{:?}", unsure(SURE));
+    assert!(unsure(0.5).joined > 400, "{:?}", unsure(0.5));
 }
 
 /// A name is the same without its accents, however short its words are.

@@ -17,7 +17,7 @@ use dedup_core::evaluate::emptying;
 use dedup_core::fingerprint::{Prints, parts_of_written};
 use dedup_core::interrupt::checked;
 use dedup_core::memory::{OrRaise, Room, collect};
-use dedup_core::records::{Field, Records};
+use dedup_core::records::{Field, Records, SURE, UNSURE, Unsure};
 use pgrx::pg_sys;
 use std::f64::consts::LN_2;
 
@@ -129,10 +129,11 @@ pub(super) fn find_in<B: FnOnce(&[Column]) -> E, E: FnMut(&Values<'_>, &mut Vec<
     announce_implied(function.name, written.implied);
     options.of_rows = Settings::count_more(table, options.fp.as_deref());
     let found = stages(&options, rows, hashes, progress);
-    if options.alike.records().is_none()
-        && let Some(records) = &found.groups.records
-    {
-        announce(function.name, records, &found.rows.columns);
+    if let Some(records) = &found.groups.records {
+        if options.alike.records().is_none() {
+            announce(function.name, records, &found.rows.columns);
+        }
+        announce_unsure(function.name, records.unsure);
     }
     (written, found)
 }
@@ -188,6 +189,19 @@ fn announce(function: &str, records: &Records, columns: &[String]) {
             format!("{function} leaves rows apart that agree in whatever else identifies"),
             format!("Too often for faults, {}.", many.join(", ")),
             "A column that does not tell what a row is of, as the day when it was written, is left out by naming the others with columns.",
+        );
+    }
+}
+
+/// Emits a notice of what a person should look at before rows go.
+fn announce_unsure(function: &str, Unsure { apart, joined }: Unsure) {
+    if apart + joined > 0 {
+        notice(
+            format!("{function} is not sure of all pairs"),
+            format!(
+                "Of one thing with a probability from {UNSURE} to {SURE}: kept apart {apart}, taken together {joined}."
+            ),
+            "dedup_review shows those whose answer tells most; dedup_explain, what each column told.",
         );
     }
 }

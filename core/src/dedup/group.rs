@@ -266,7 +266,7 @@ fn by_records<H: Host>(
         return Ok(Groups { sets: rows.decided.sets(rows.count()), judge: None, records: None });
     };
     words.of_sides(copy(&rows.sides)?);
-    let (records, pairs) = if let Some(model) = options.alike.records() {
+    let (mut records, pairs) = if let Some(model) = options.alike.records() {
         host.stage("comparing records", "rows", None);
         let records = Records::read(Arc::clone(model), words);
         let pairs = records.pairs();
@@ -302,7 +302,8 @@ fn by_records<H: Host>(
             let leading = order.iter().copied().filter(|&text| !decided.follows(text));
             let may =
                 |of: &[u32], [kept, row]: [u32; 2]| decided.may_join(row, kept, |text| of[text as usize]);
-            let of = records.keepers(&pairs, &collect(leading)?, least, may);
+            let (of, unsure) = records.keepers(&pairs, &collect(leading)?, least, may);
+            records.unsure = unsure;
             Keepers::over(of, decided).sets(order)
         }
     };

@@ -31,6 +31,8 @@ pub(crate) use values::edits;
 
 /// Two rows are of one thing from this probability on.
 pub const SURE: f64 = 0.9;
+/// Two rows may be of one thing from this probability on, which a person should look at.
+pub const UNSURE: f64 = 0.5;
 /// Two rows of two sides are, each of which has no other.
 pub const LIKELY: f64 = 0.3;
 /// Kept rows that a row is compared with, at most.
@@ -213,8 +215,20 @@ impl Model {
     }
 }
 
+/// What a person should look at: how many pairs stay apart that may be of one thing, and how many rows repeat one that is not
+/// surely of the same.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Unsure {
+    /// Pairs from [`UNSURE`] on.
+    pub apart: usize,
+    /// Rows below [`SURE`].
+    pub joined: usize,
+}
+
 /// Records of which the model is known.
 pub struct Records {
+    /// What their keepers leave to a person.
+    pub unsure: Unsure,
     table: Table,
     /// The model.
     pub model: Arc<Model>,
@@ -258,7 +272,7 @@ impl Records {
         let count = rows.values.first().map_or(0, Strings::count);
         let mut places = filled(NONE, count).or_raise();
         checked(order.iter().zip(0..)).for_each(|(&row, place)| places[row as usize] = place);
-        Records { table, model, order, places }
+        Records { unsure: Unsure::default(), table, model, order, places }
     }
 
     /// What finds pairs among these rows.
@@ -278,17 +292,21 @@ impl Records {
 
     /// The kept row of each row. The rows come in `order`, the best first, and each repeats the kept row that it is of one
     /// thing with most likely, if that is at least so likely, or is kept. It is compared with those that pairs lead to and `may`
-    /// allows: that is asked with the keepers found so far, a kept row and the row.
+    /// allows: that is asked with the keepers found so far, a kept row and the row. What that leaves to a person too.
     pub fn keepers(
         &self,
         pairs: &Pairs,
         order: &[u32],
         least: f64,
         mut may: impl FnMut(&[u32], [u32; 2]) -> bool,
-    ) -> Vec<u32> {
+    ) -> (Vec<u32>, Unsure) {
         let mut keepers: Vec<u32> = collect(0..self.places.len() as u32).or_raise();
         let sets = UnionFind::new(self.places.len());
-        self.likely(pairs, least, |[a, b], _| _ = sets.union(a, b));
+        let (mut near, mut joined) = (Vec::new(), 0);
+        self.likely(pairs, least.min(UNSURE), |pair, score| match score >= least {
+            true => _ = sets.union(pair[0], pair[1]),
+            false => near.grow(pair).or_raise(),
+        });
         let keys = self.model.keys();
         // Rows by what they are connected with, each at its place in the order.
         let mut ranked: Vec<(u32, u32)> = Vec::new();
@@ -309,13 +327,17 @@ impl Records {
                 let near = scored.filter(|it| it.0 >= least && found(it.1));
                 let best = near.reduce(|best, next| if next.0 > best.0 { next } else { best });
                 match best {
-                    Some((_, keeper)) => keepers[row as usize] = self.order[keeper as usize],
+                    Some((score, keeper)) => {
+                        keepers[row as usize] = self.order[keeper as usize];
+                        joined += usize::from(score < SURE);
+                    }
                     None if kept.len() < KEPT => kept.grow(place).or_raise(),
                     None => {}
                 }
             }
         }
-        keepers
+        let apart = checked(&near).filter(|it| keepers[it[0] as usize] != keepers[it[1] as usize]).count();
+        (keepers, Unsure { apart, joined })
     }
 
     fn fields(&self) -> impl Iterator<Item = Field> {
