@@ -531,7 +531,7 @@ fn versions_are_never_sure() {
     let unsure = |least| records.keepers(&pairs, &order, least, |_, _| true).1;
     // A person sees them, whether they go or not.
     assert!(unsure(SURE).apart > 400 && unsure(SURE).joined == 0, "{:?}", unsure(SURE));
-    assert!(unsure(0.5).joined > 400, "{:?}", unsure(0.5));
+    assert!(unsure(0.5).joined > 300, "{:?}", unsure(0.5));
 }
 
 /// A name is the same without its accents, however short its words are.
@@ -547,4 +547,25 @@ fn accents_are_left_out() {
         [1, 2].map(|other| records.evidence(0, other).told[1].1),
         [Agreement::Partial, Agreement::None]
     );
+}
+
+/// Protects what comes again every year with another amount: the year alone, which many rows have, tells one from the next.
+#[test]
+fn years_of_one_thing_stay_apart() {
+    let (mut rows, _) = register(800, 0, false, |_, _| {});
+    let years = |row: &Row, at: usize| {
+        let text = |at: usize| row[at].as_deref().unwrap_or_default();
+        let (parcel, owner) = (format!("P{:06}", at * 7919 % 1_000_003), format!("{} {}", text(0), text(1)));
+        let of = |year: usize| {
+            let amount = (200 + at * 7919 % 2800 + at * 31 % 61 * year).to_string();
+            [&parcel, &owner, text(2), &(2000 + at % 20 + year).to_string(), &amount]
+                .map(|it| Some(it.to_owned()))
+                .to_vec()
+        };
+        (0..1 + usize::from(at.is_multiple_of(5))).map(of).collect::<Vec<_>>()
+    };
+    rows = rows.iter().zip(0..).flat_map(|(row, at)| years(row, at)).collect();
+    let of: Vec<usize> = (0..rows.len()).collect();
+    let (_, wrong) = found(&rows, &of);
+    assert!(wrong <= 5, "{wrong} of {}", rows.len());
 }

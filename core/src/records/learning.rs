@@ -36,6 +36,8 @@ const SMOOTH: f64 = 5.0;
 const SERIES: f64 = 0.5;
 /// Pairs of which each name has a word of its own, from which on near names are versions of one.
 const VERSIONS: f64 = 0.1;
+/// As [`SERIES`], of years and other small numbers, which seldom tell things apart by themselves.
+const YEARS: f64 = 0.8;
 /// Patterns of differences that are told, at most.
 const APART: usize = 3;
 /// Rounds, how many of them before m is learned, and before further copies may be chance; that is counted in every fourth.
@@ -393,6 +395,7 @@ impl Learning {
                 Some(Kind::Name) => {
                     m[usize::from(SLIP)..].iter().sum::<f64>() < SERIES && m[1] >= VERSIONS && field.cap < 1.0
                 }
+                Some(Kind::Number { small: true }) => m[field.top] < YEARS,
                 _ => false,
             };
             field.m = field.capped(m);

@@ -56,11 +56,17 @@ pub(super) fn probability(odds: f64) -> f64 {
 }
 
 impl Field {
-    /// Whether a level is of another date, or of a name with other words where most names have versions.
-    fn is_another(&self, level: u8) -> bool {
+    fn differs(&self, level: u8) -> bool {
+        level > 0 && usize::from(level) < self.top
+    }
+
+    /// Whether a level is of another date, of a name with other words where most names have versions, or of another year in a
+    /// series of them, which is not all in which the rows differ.
+    fn is_another(&self, level: u8, differing: usize) -> bool {
         match self.kind {
             Some(Kind::Date) => self.cap < 1.0 && [1, 2].contains(&level),
             Some(Kind::Name) => self.in_series && (1..SLIP).contains(&level),
+            Some(Kind::Number { small: true }) => self.in_series && self.differs(level) && differing > 1,
             _ => false,
         }
     }
@@ -97,7 +103,9 @@ impl Weights {
     /// What is kept of the probability of a pair: less than 1 if too many differ so, or a date or name is another.
     pub fn kept(&self, levels: &[u8]) -> f64 {
         let kept = self.kept.get(&self.pattern(levels)).copied().unwrap_or(1.0);
-        let is_another = self.fields.iter().zip(levels).any(|(field, &level)| field.is_another(level));
+        let differing = self.fields.iter().zip(levels).filter(|it| it.0.differs(*it.1)).count();
+        let is_another = |(field, &level): (&Field, &u8)| field.is_another(level, differing);
+        let is_another = self.fields.iter().zip(levels).any(is_another);
         if is_another { kept.min(ANOTHER) } else { kept }
     }
 
