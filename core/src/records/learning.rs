@@ -159,6 +159,7 @@ struct Learning {
     /// Candidates that each of the pairs stands for.
     each: f64,
     all: f64,
+    is_one_table: bool,
     begin: Vec<f64>,
     /// What each pair counts as evidence of chance, while it is not known which pairs are of one thing and then.
     chance: [Vec<f64>; 2],
@@ -194,6 +195,7 @@ impl Learning {
                 pairs.add(table, *candidate, &levels);
             }
         }
+        let is_one_table = table.sides.is_empty();
         let (mut begin, mut chance) = (Vec::new(), [Vec::new(), Vec::new()]);
         for (candidate, &(share, filled)) in checked(candidates.iter().zip(&shares)).step_by(step) {
             let best = candidate.rows.map(|row| best[row as usize]);
@@ -202,7 +204,6 @@ impl Learning {
             begin.grow(if near && f64::from(filled) >= BEGIN.2 { first } else { 0.0 }).or_raise();
             // Near ones of a row's nearest are little evidence of chance; the further copies of a row that has many are none
             // until it is known that they are of two things.
-            let is_one_table = table.sides.is_empty();
             let crowded = is_one_table && candidate.rows.iter().any(|&row| sure[row as usize] >= 2);
             let near = best.iter().any(|&best| f64::from(share) >= NEAR.0 * f64::from(best));
             let of_near = if is_one_table { NEAR.1 } else { 0.0 };
@@ -212,7 +213,7 @@ impl Learning {
         }
         let others = Learning::others(table, tops.len(), candidates, all);
         let bits = columns.known.iter().map(|it| 1 << it.at).collect();
-        Learning { pairs, bits, others, each: step as f64, all, begin, chance }
+        Learning { pairs, bits, others, each: step as f64, all, is_one_table, begin, chance }
     }
 
     /// Random pairs that are no candidates, by their levels.
@@ -392,6 +393,8 @@ impl Learning {
             let m = normalized(m);
             field.in_series |= match field.kind {
                 Some(Kind::Date | Kind::Code) => m[field.top] < SERIES,
+                // Two catalogues have titles of their own.
+                _ if !self.is_one_table => false,
                 Some(Kind::Name) => {
                     m[usize::from(SLIP)..].iter().sum::<f64>() < SERIES && m[1] >= VERSIONS && field.cap < 1.0
                 }
