@@ -129,13 +129,23 @@ fn are_one_word(a: &str, b: &str) -> bool {
     a.starts_with(b) || b.starts_with(a) || may_be && distance([a, b]).is_some_and(is_slip)
 }
 
-/// A Latin letter without its accents, which many leave out.
-fn plain(c: char) -> char {
+/// A letter without its accents or points, which many leave out; `None`: it is a point.
+fn plain(c: char) -> Option<char> {
     let mut first = None;
-    if ('\u{c0}'..'\u{250}').contains(&c) || ('\u{1e00}'..'\u{1f00}').contains(&c) {
-        decompose_canonical(c, |part| _ = first.get_or_insert(part));
+    match c {
+        'ø' => return Some('o'),
+        'ł' => return Some('l'),
+        'đ' => return Some('d'),
+        'ı' => return Some('i'),
+        // Of Hebrew and Arabic: vowels that are written in few texts.
+        '\u{591}'..='\u{5c7}' | '\u{64b}'..='\u{65f}' | '\u{670}' => return None,
+        // Latin, Greek and Cyrillic.
+        '\u{c0}'..='\u{45f}' | '\u{1e00}'..='\u{1fff}' => {
+            decompose_canonical(c, |part| _ = first.get_or_insert(part))
+        }
+        _ => {}
     }
-    first.unwrap_or(c)
+    first.or(Some(c))
 }
 
 /// Edits that make one text of the other, and the characters of the longer one; `None`: they are long.
@@ -143,8 +153,8 @@ fn distance(texts: [&str; 2]) -> Option<(usize, usize)> {
     let mut letters = [['\0'; SPELLED]; 2];
     let mut counts = [0; 2];
     for ((letters, count), text) in letters.iter_mut().zip(&mut counts).zip(texts) {
-        for c in text.chars() {
-            *letters.get_mut(*count)? = plain(c);
+        for c in text.chars().filter_map(plain) {
+            *letters.get_mut(*count)? = c;
             *count += 1;
         }
     }
