@@ -112,9 +112,8 @@ impl Weights {
     /// The columns that identify in which a pair differs.
     pub fn pattern(&self, levels: &[u8]) -> u64 {
         let differs = |(field, &level): (&Field, &u8)| {
-            let level = usize::from(level);
-            let is_next = field.in_series && field.kind != Some(Kind::Name) && level > 0 && level < field.top;
-            field.cap < 1.0 && (field.tells[level] < 0.0 || is_next)
+            let is_next = field.in_series && field.kind != Some(Kind::Name) && field.differs(level);
+            field.cap < 1.0 && (field.tells[usize::from(level)] < 0.0 || is_next)
         };
         let bits = self.fields.iter().zip(levels).enumerate().filter(|(_, it)| differs(*it));
         bits.fold(0, |bits, (at, _)| bits | 1 << at)
