@@ -19,7 +19,7 @@ pub(super) struct Field {
     pub cap: f64,
     /// `None`: of identifiers.
     pub kind: Option<Kind>,
-    /// Most pairs that agree otherwise have other values here, though near ones: they are of a series.
+    /// Most pairs that agree otherwise have other values here (of small numbers many): they are of a series.
     pub in_series: bool,
     /// How often each level is of one thing, and of two.
     pub m: Levels,
