@@ -45,6 +45,12 @@ pub(super) fn read(written: &Written, table: &Table) -> Vec<Fill> {
         if name == table.id(None) || compared.contains(name) {
             refuse_option("fill", what("decides what a row is or repeats, and cannot be filled"))
         }
+        if pointing.iter().any(|it| it.is_self && it.own().contains(&&*quote_identifier(name))) {
+            refuse_option(
+                "fill",
+                what("points at rows of the table itself, which \"references\" points at the kept rows"),
+            )
+        }
         if sets(&pointing, &[&quote_identifier(name)], 8) {
             refuse_option(
                 "fill",
@@ -55,8 +61,11 @@ pub(super) fn read(written: &Written, table: &Table) -> Vec<Fill> {
         }
         check_type(column.typoid, Some(user()));
         let base = column.base_type();
-        // SAFETY: any oid is answered.
-        let element = unsafe { pg_sys::get_element_type(base) };
+        // SAFETY: any oid is answered. int2vector has elements, and is no array of them.
+        let element = unsafe {
+            let element = pg_sys::get_element_type(base);
+            if pg_sys::get_array_type(element) == base { element } else { pg_sys::InvalidOid }
+        };
         let ordered = match &*how {
             "first" => None,
             "union" if element == pg_sys::InvalidOid => raise_mismatch(

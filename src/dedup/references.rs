@@ -22,7 +22,7 @@ pub(super) struct Reference {
     on_delete: String,
     /// And if the key of that row changes, as the catalogue has it.
     on_update: String,
-    is_self: bool,
+    pub(super) is_self: bool,
     columns: Vec<Pair>,
 }
 
@@ -108,7 +108,8 @@ pub(super) fn sets(pointing: &[Reference], columns: &[&str], depth: u32) -> bool
 }
 
 impl Reference {
-    fn own(&self) -> Vec<&str> {
+    /// Its columns, as SQL writes them.
+    pub(super) fn own(&self) -> Vec<&str> {
         self.columns.iter().map(|pair| pair.child.as_str()).collect()
     }
 

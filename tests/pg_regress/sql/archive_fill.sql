@@ -72,6 +72,12 @@ SELECT * FROM dedup_clean('lamp', true, '{"fill": {"at": "max"}}');
 SELECT * FROM dedup_clean('lamp', true, '{"fill": {"phone": "sum"}}');
 SELECT * FROM dedup_clean('lamp', true, '{"fill": {}}');
 SELECT * FROM dedup_clean('lamp', true, '{"fill": {"phone": "first"}, "archive": false}');
+-- What points at the table itself would point at rows that go; int2vector is no array.
+CREATE TABLE reply (id int PRIMARY KEY, body text, parent int REFERENCES reply, v int2vector);
+SELECT id FROM dedup_clean('reply', true, '{"references": "repoint", "fill": {"parent": "first"}}');
+CALL dedup_clean_batches('reply', '{"references": "repoint", "fill": {"parent": "first"}}');
+SELECT id FROM dedup_clean('reply', true, '{"fill": {"v": "union"}}');
+DROP TABLE reply;
 -- What is compared may be generated; without settings too.
 CREATE TABLE made (id int PRIMARY KEY, lamp int, body text GENERATED ALWAYS AS ('the street lamp in front of school number ' || lamp) STORED, n int[], b bytea);
 INSERT INTO made (id, lamp, n, b) VALUES (1, 7, '{{1,2},{2,3}}', NULL), (2, 7, '[0:0]={4}', '\x01'), (3, 7, NULL, '\x02');
