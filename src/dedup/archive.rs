@@ -258,6 +258,19 @@ pub(super) fn removed(alias: &str, run: i64) -> String {
     )
 }
 
+/// A query for the rows of the archive that are chosen (a condition on `a`) as `row`, and for `id` and `keeper`: first its own,
+/// then, as long as the kept row is in the archive as well, those of that one.
+pub(super) fn chains(call: &Call, archive: &Archive, chosen: &str) -> String {
+    let (Call { table, id, base, equals, .. }, name) = (call, &archive.table.name);
+    format!(
+        "WITH RECURSIVE k(row, id, keeper) AS (SELECT a.{id}::{base}, a.{id}::{base}, a.{KEEPER}::{base} FROM {name} AS a WHERE {chosen} \
+             UNION SELECT k.row, b.{id}::{base}, b.{KEEPER}::{base} FROM k JOIN {name} AS b ON b.{id}::{base} {equals} k.keeper \
+                 WHERE b.dedup_stage OPERATOR(pg_catalog.<>) ALL ('{{undone,{FILLED}}}') AND b.dedup_table OPERATOR(pg_catalog.=) {}) \
+         SELECT k.row, k.id, k.keeper FROM k",
+        quote_literal(&table.name)
+    )
+}
+
 /// The rows that go, as a call has them in its arguments.
 pub(super) const GONE: &str = "ROWS FROM (pg_catalog.unnest($1), pg_catalog.unnest($2), pg_catalog.unnest($3), pg_catalog.unnest($4), \
      pg_catalog.unnest($5)) WITH ORDINALITY AS d(id, keeper, stage, distance, similarity, n)";

@@ -1,6 +1,6 @@
 //! Foreign keys that point at rows of a table: what becomes of the rows that have them when those go, and when they come back.
 
-use super::archive::{Archive, Call, check_assigned, removed};
+use super::archive::{Archive, Call, chains, check_assigned, removed};
 use crate::pg::{
     Argument, Values, as_text, base_type_name, check_type, commas, equality, execute, exists, hold_schemas,
     inheritors, lock_columns, notice, query_all, query_catalogue, quote_identifier, quote_literal,
@@ -248,7 +248,7 @@ impl Reference {
         hold_schemas(self.child.oid);
         let items = |removed: bool| {
             format!(
-                "SELECT a.dedup_keeper AS keeper, e.item OPERATOR(pg_catalog.->) 'row' AS item FROM {kept} AS a \
+                "SELECT a.{id}::{base} AS row, e.item OPERATOR(pg_catalog.->) 'row' AS item FROM {kept} AS a \
                  CROSS JOIN LATERAL pg_catalog.jsonb_array_elements(a.dedup_children) AS e(item) WHERE {chosen} \
                    AND e.item OPERATOR(pg_catalog.->>) 'child' OPERATOR(pg_catalog.=) {name} \
                    AND e.item OPERATOR(pg_catalog.->>) 'constraint' OPERATOR(pg_catalog.=) {object} \
@@ -301,11 +301,14 @@ impl Reference {
                 let (key, base) = (quote_identifier(key), base_type_name(typoid));
                 format!(" AND c.{key}::{base} {} r.{key}::{base}", equality(typoid).unwrap_or_default())
             });
+            // They point at what is kept for the kept row if that went later.
             let sql = format!(
                 "UPDATE {from} AS c SET {set} FROM ({}) AS i CROSS JOIN LATERAL pg_catalog.jsonb_to_record(i.item) AS r({}) \
-                 JOIN {to} AS t ON true WHERE t.{id}::{base} {equals} i.keeper::{base} AND ({}) {alone}{}",
+                 JOIN ({}) AS k ON k.row {equals} i.row JOIN {to} AS t ON t.{id}::{base} {equals} k.keeper \
+                 WHERE ({}) {alone}{}",
                 items(false),
                 typed(&columns),
+                chains(call, archive, chosen),
                 self.matches(),
                 same.collect::<String>()
             );

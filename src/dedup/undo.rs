@@ -1,6 +1,6 @@
 //! `dedup_undo`: rows that `dedup_clean` has moved to the archive come back.
 
-use super::archive::{Archive, Call, FILLED, KEEPER, check_assigned, is_own, listed};
+use super::archive::{Archive, Call, FILLED, KEEPER, chains, check_assigned, is_own, listed};
 use super::fill;
 use super::references::{back, references};
 use crate::pg::{
@@ -130,9 +130,12 @@ fn keep_apart(call: &Call, archive: &Archive, chosen: &str) {
             "Change or delete one of them first.",
         )
     });
+    // What holds for a kept row that has gone since holds for the one that is kept for it, as dedup_clean writes it.
     let apart = format!(
-        "INSERT INTO {decisions} (a, b, same, note) SELECT a.{id}::{base}, a.{KEEPER}::{base}, false, 'dedup_undo' \
-         FROM {name} AS a WHERE {chosen} ON CONFLICT DO NOTHING"
+        "INSERT INTO {decisions} (a, b, same, note) \
+         SELECT k.id, k.keeper, NOT o.own, CASE WHEN o.own THEN 'dedup_undo' ELSE 'dedup_clean' END \
+         FROM ({}) AS k CROSS JOIN LATERAL (SELECT k.id {equals} k.row AS own) AS o ON CONFLICT DO NOTHING",
+        chains(call, archive, chosen)
     );
     execute(&apart, &[]);
 }
