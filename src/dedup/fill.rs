@@ -5,7 +5,7 @@ use super::archive::{
 };
 use super::references::{EXACT, references, sets};
 use crate::pg::{
-    Argument, Values, as_text, base_type, base_type_name, check_type, commas, execute, for_each, notice,
+    Argument, Values, as_exact_text, as_text, base_type, base_type_name, check_type, commas, execute, for_each, notice,
     query_all, query_catalogue, quote_identifier, quote_literal, raise_generated, raise_mismatch,
     raise_state, type_cache, user, with_settings,
 };
@@ -270,7 +270,7 @@ fn told<'c>(alias: &str, columns: impl Iterator<Item = (&'c str, pg_sys::Oid)>) 
         format!(
             "{}::pg_catalog.text, {}",
             quote_literal(name),
-            as_text(&format!("{alias}.{}", quote_identifier(name)), typoid)
+            as_exact_text(&format!("{alias}.{}", quote_identifier(name)), typoid)
         )
     };
     format!("pg_catalog.jsonb_build_object({})", commas(columns.map(pair)))

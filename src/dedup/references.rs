@@ -2,7 +2,7 @@
 
 use super::archive::{Archive, Call, chains, check_assigned, removed};
 use crate::pg::{
-    Argument, Values, as_text, base_type_name, check_type, commas, equality, execute, exists, hold_schemas,
+    Argument, Values, as_exact_text, base_type_name, check_type, commas, equality, execute, exists, hold_schemas,
     inheritors, lock_columns, notice, query_all, query_catalogue, quote_identifier, quote_literal,
     raise_denied, raise_state, raise_with_detail, scalar, schema, user, with_latest_snapshot, with_settings,
 };
@@ -178,7 +178,7 @@ impl Reference {
             let text = |name: &&str| {
                 let column = self.child.column(name);
                 check_type(column.typoid, Some(user()));
-                as_text(&format!("c.{}", quote_identifier(name)), column.typoid)
+                as_exact_text(&format!("c.{}", quote_identifier(name)), column.typoid)
             };
             let (texts, names) =
                 (commas(columns.iter().map(text)), commas(columns.iter().map(quote_literal)));

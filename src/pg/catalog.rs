@@ -253,6 +253,20 @@ pub(crate) fn as_text(value: &str, typoid: pg_sys::Oid) -> String {
     )
 }
 
+/// The same of which every session makes the same value: with the blanks that a character column is filled up with, and the
+/// numbers of objects for their names.
+pub(crate) fn as_exact_text(value: &str, typoid: pg_sys::Oid) -> String {
+    match base_type(typoid) {
+        pg_sys::BPCHAROID => format!("pg_catalog.textin(pg_catalog.bpcharout({value}))"),
+        pg_sys::INT4OID => as_text(value, typoid),
+        // SAFETY: any oid is answered.
+        base if unsafe { pg_sys::IsBinaryCoercible(base, pg_sys::OIDOID) } => {
+            format!("{value}::pg_catalog.oid::pg_catalog.text")
+        }
+        _ => as_text(value, typoid),
+    }
+}
+
 /// Keeps the columns of a table as they are to the end of the transaction. Who looks at their types, by [`query_catalogue`],
 /// and then reads them does this first: while the read waits for a lock, the owner could give them types whose casts run as
 /// the reader.
