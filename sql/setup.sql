@@ -136,7 +136,7 @@ COMMENT ON FUNCTION dedup_setup(regclass, jsonb, boolean) IS
     'gives a table its settings, a column of fingerprints and an index, choosing what options do not name by the rows; returns the statements that it ran, or would run';
 
 -- Planned for few rows, it would read all of them again and again.
-CREATE FUNCTION dedup_decide() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $body$
+CREATE FUNCTION dedup_decide() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET jit = off AS $body$
 DECLARE
     others text := format('SELECT d.* FROM %I.%I AS d WHERE (d.a, d.b) IS DISTINCT FROM ($1, $2) AND (d.a, d.b) IS DISTINCT FROM ($3, $4)',
         TG_TABLE_SCHEMA, TG_TABLE_NAME);

@@ -141,7 +141,7 @@ fn are_as_defined(
     limits: Limits,
 ) -> Result<(), TestCaseError> {
     for (pairs, same) in [(&model.same, true), (&model.apart, false)] {
-        pairs.iter().for_each(|pair| rows.decisions.add(pair.map(|id| id.to_string()), same).unwrap());
+        pairs.iter().for_each(|pair| rows.decisions.add(pair.map(|id| id.to_string()), same, true).unwrap());
     }
     (0..texts.len()).for_each(|row| rows.decisions.meet(row as u32, &row.to_string()).unwrap());
     rows.find_equal(equal, options, false, &mut MemoryHost).unwrap();

@@ -16,7 +16,7 @@ fn found(texts: &[String], options: &Value, decisions: &[([usize; 2], bool)]) ->
     let mut rows = Rows::new(MemorySpill::default(), Keep::First);
     let mut hashes = EqualTexts::new(1 << 20, MemorySpill::default());
     for &(ids, same) in decisions {
-        rows.decisions.add(ids.map(|id| id.to_string()), same).unwrap();
+        rows.decisions.add(ids.map(|id| id.to_string()), same, true).unwrap();
     }
     for (row, text) in texts.iter().enumerate() {
         rows.add(b"id", text, Comparable::Plain, 0).unwrap();

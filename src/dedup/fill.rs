@@ -5,9 +5,9 @@ use super::archive::{
 };
 use super::references::{EXACT, references, sets};
 use crate::pg::{
-    Argument, Values, as_exact_text, as_text, base_type, base_type_name, check_type, commas, execute, for_each, notice,
-    query_all, query_catalogue, quote_identifier, quote_literal, raise_generated, raise_mismatch,
-    raise_state, type_cache, user, with_settings,
+    Argument, Values, as_exact_text, as_text, base_type, base_type_name, check_type, commas, execute,
+    for_each, notice, query_all, query_catalogue, quote_identifier, quote_literal, raise_generated,
+    raise_mismatch, raise_state, type_cache, user, with_settings,
 };
 use crate::table::{Settings, Table, Written, refuse_option};
 use pgrx::pg_sys;

@@ -2,9 +2,10 @@
 
 use super::archive::{Archive, Call, chains, check_assigned, removed};
 use crate::pg::{
-    Argument, Values, as_exact_text, base_type_name, check_type, commas, equality, execute, exists, hold_schemas,
-    inheritors, lock_columns, notice, query_all, query_catalogue, quote_identifier, quote_literal,
-    raise_denied, raise_state, raise_with_detail, scalar, schema, user, with_latest_snapshot, with_settings,
+    Argument, Values, as_exact_text, base_type_name, check_type, commas, equality, execute, exists,
+    hold_schemas, inheritors, lock_columns, notice, query_all, query_catalogue, quote_identifier,
+    quote_literal, raise_denied, raise_state, raise_with_detail, scalar, schema, user, with_latest_snapshot,
+    with_settings,
 };
 use crate::table::{Table, TableColumn, literal};
 use pgrx::{PgSqlErrorCode, pg_sys};
@@ -122,6 +123,19 @@ impl Reference {
         format!("{} AS c JOIN {} AS t ON {}", self.from, self.parent, self.matches())
     }
 
+    /// Columns of the rows `c`, as the archive has them.
+    fn image(&self, columns: &[&str]) -> String {
+        let text = |name: &&str| {
+            let column = self.child.column(name);
+            check_type(column.typoid, Some(user()));
+            as_exact_text(&format!("c.{}", quote_identifier(name)), column.typoid)
+        };
+        let (texts, names) = (commas(columns.iter().map(text)), commas(columns.iter().map(quote_literal)));
+        format!(
+            "pg_catalog.jsonb_object(ARRAY[{names}]::pg_catalog.text[], ARRAY[{texts}]::pg_catalog.text[])"
+        )
+    }
+
     /// How many rows point at those that go, without going themselves. Raises 42501 if the caller does not see all of them.
     fn count(&self, call: &Call, ids: Argument) -> u64 {
         let Call { id, base, equals, .. } = call;
@@ -175,16 +189,10 @@ impl Reference {
         self.columns.iter().for_each(|pair| check_assigned(pair.types, &pair.child, name));
         let [this, object] = [&name, &&self.name].map(quote_literal);
         let item = |removed: bool, columns: &[&str]| {
-            let text = |name: &&str| {
-                let column = self.child.column(name);
-                check_type(column.typoid, Some(user()));
-                as_exact_text(&format!("c.{}", quote_identifier(name)), column.typoid)
-            };
-            let (texts, names) =
-                (commas(columns.iter().map(text)), commas(columns.iter().map(quote_literal)));
             format!(
                 "pg_catalog.jsonb_build_object('child', {this}::pg_catalog.text, 'constraint', {object}::pg_catalog.text, \
-                 'removed', {removed}, 'row', pg_catalog.jsonb_object(ARRAY[{names}]::pg_catalog.text[], ARRAY[{texts}]::pg_catalog.text[]))"
+                 'removed', {removed}, 'row', {})",
+                self.image(columns)
             )
         };
         let is_fk = |name: &str| self.columns.iter().any(|pair| pair.child == quote_identifier(name));
@@ -284,6 +292,36 @@ impl Reference {
             let json = column.filter(|it| is_json(it)).map(|it| format!("::{}", base_type_name(it.typoid)));
             format!("r.{name}{}", json.unwrap_or_default())
         };
+        // A condition on rows `c` and `r`: that columns of the key are the same, but for some.
+        let same = |but: &[&str]| {
+            let key = self.child.key.iter().filter(|key| !but.contains(&&*quote_identifier(*key)));
+            let same = key.map(|key| {
+                let typoid = self.child.column(key).typoid;
+                let (key, base) = (quote_identifier(key), base_type_name(typoid));
+                format!(" AND c.{key}::{base} {} r.{key}::{base}", equality(typoid).unwrap_or_default())
+            });
+            same.collect::<String>()
+        };
+        let told_altered = |removed: bool, columns: &[&TableColumn]| {
+            let names: Vec<&str> = columns.iter().map(|it| it.name.as_str()).collect();
+            let altered = format!(
+                "SELECT FROM ({}) AS i CROSS JOIN LATERAL pg_catalog.jsonb_to_record(i.item) AS r({}) \
+                 WHERE NOT EXISTS (SELECT FROM {from} AS c WHERE {} OPERATOR(pg_catalog.=) i.item{})",
+                items(removed),
+                typed(columns),
+                self.image(&names),
+                same(&[])
+            );
+            let rows = execute(&altered, &[]);
+            if rows > 0 {
+                notice(
+                    format!("{rows} rows of {of} are not what they were: triggers have changed them"),
+                    "",
+                    KEPT,
+                );
+            }
+            rows > 0
+        };
         let mut is_all = true;
         let [(columns, are_all), (removed, removed_are_all)] = [false, true].map(known);
         is_all &= are_all && removed_are_all;
@@ -292,15 +330,9 @@ impl Reference {
         }
         if are_all && !columns.is_empty() {
             let set = commas(self.columns.iter().map(|it| format!("{} = {}", it.child, was(&it.child))));
-            let key: Vec<&String> =
-                self.child.key.iter().filter(|key| !self.own().contains(&&*quote_identifier(key))).collect();
             // The whole key finds a row alone: never by what all of them point at now.
-            let alone = if key.len() == self.child.key.len() { "IS TRUE" } else { "" };
-            let same = key.into_iter().map(|key| {
-                let typoid = self.child.column(key).typoid;
-                let (key, base) = (quote_identifier(key), base_type_name(typoid));
-                format!(" AND c.{key}::{base} {} r.{key}::{base}", equality(typoid).unwrap_or_default())
-            });
+            let points = |key: &String| self.own().contains(&&*quote_identifier(key));
+            let alone = if self.child.key.iter().any(points) { "" } else { "IS TRUE" };
             // They point at what is kept for the kept row if that went later.
             let sql = format!(
                 "UPDATE {from} AS c SET {set} FROM ({}) AS i CROSS JOIN LATERAL pg_catalog.jsonb_to_record(i.item) AS r({}) \
@@ -310,7 +342,7 @@ impl Reference {
                 typed(&columns),
                 chains(call, archive, chosen),
                 self.matches(),
-                same.collect::<String>()
+                same(&self.own())
             );
             let (done, all) = (execute(&sql, &[]), execute(&items(false), &[]));
             if done < all {
@@ -318,6 +350,8 @@ impl Reference {
                 let what = format!("{rows} rows of {of} are not pointed back: they were changed since");
                 notice(what, "", KEPT);
                 is_all = false;
+            } else {
+                is_all &= !told_altered(false, &columns);
             }
         }
         if !removed.is_empty() {
@@ -338,6 +372,7 @@ impl Reference {
                     "Change or disable that trigger.",
                 )
             }
+            is_all &= !(removed_are_all && told_altered(true, &removed));
         }
         is_all
     }
@@ -401,8 +436,22 @@ pub(super) fn repoint(references: &[Reference], call: &Call, archive: &Archive, 
 
 /// Takes back what [`repoint`] has done to rows of the archive. Returns a condition on `a`: that something of its stays behind.
 pub(super) fn back(references: &[Reference], call: &Call, archive: &Archive, chosen: &str) -> String {
-    let all: Vec<&Reference> = with_settings(&EXACT, || {
-        references.iter().rev().filter(|it| it.back(call, archive, chosen)).collect()
+    let batches = format!(
+        "SELECT b.at::pg_catalog.text FROM (SELECT DISTINCT a.dedup_at AS at FROM {} AS a \
+         WHERE {chosen} AND a.dedup_children IS NOT NULL) AS b ORDER BY b.at DESC",
+        archive.table.name
+    );
+    let mut all: Vec<&Reference> = references.iter().collect();
+    // What was done last is taken back first.
+    with_settings(&EXACT, || {
+        for at in query_all(&batches, &[], |row| row.text(0)).into_iter().flatten() {
+            let of_batch = format!("{chosen} AND a.dedup_at OPERATOR(pg_catalog.=) {}", quote_literal(at));
+            for it in references.iter().rev() {
+                if !it.back(call, archive, &of_batch) {
+                    all.retain(|one| !std::ptr::eq(*one, it));
+                }
+            }
+        }
     });
     let sql = format!(
         "SELECT DISTINCT e.item OPERATOR(pg_catalog.->>) 'child', e.item OPERATOR(pg_catalog.->>) 'constraint' FROM {} AS a \

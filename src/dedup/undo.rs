@@ -4,11 +4,11 @@ use super::archive::{Archive, Call, FILLED, KEEPER, chains, check_assigned, is_o
 use super::fill;
 use super::references::{back, references};
 use crate::pg::{
-    Argument, as_text, base_type_name, check_type, commas, execute, for_each, hold_schemas, inheritors,
-    notice, query_catalogue, quote_identifier, quote_literal, raise_invalid, raise_no_table,
-    raise_with_detail, required, scalar, user,
+    Argument, as_text, base_type_name, check_type, commas, execute, hold_schemas, inheritors, notice,
+    query_catalogue, quote_identifier, quote_literal, raise_invalid, raise_no_table, raise_with_detail,
+    required, scalar, user,
 };
-use crate::table::{Settings, Table, name_beside};
+use crate::table::{Settings, Table, name_beside, putting_back};
 use pgrx::prelude::*;
 
 #[pg_extern(sql = "")]
@@ -76,7 +76,7 @@ fn dedup_undo(
         keepers(&format!("{removed} AND ({chosen}) IS NOT TRUE"))
     );
     fill::back(&call, &archive, &filled);
-    let (rows, altered) = put_back(&call, &archive, &chosen);
+    let (rows, altered) = putting_back(table.oid, || put_back(&call, &archive, &chosen));
     let mut stays = back(&references(&table), &call, &archive, &chosen) + &altered;
     for column in archive.table.columns.iter().filter(|it| !is_own(&it.name)) {
         let has = format!("a.{} IS NOT NULL", quote_identifier(&column.name));
@@ -113,23 +113,28 @@ fn keep_apart(call: &Call, archive: &Archive, chosen: &str) {
         );
     };
     let (decisions, note) = (&table.name, as_text("x.note", table.column("note").typoid));
+    let typoid = call.table.column(call.table.id(None)).typoid;
     let own = format!(
         "DELETE FROM {decisions} AS x USING {name} AS a \
          WHERE {chosen} AND x.same AND ({note}) OPERATOR(pg_catalog.=) 'dedup_clean' AND {pair}"
     );
     execute(&own, &[]);
     let against = format!(
-        "SELECT a.{id}, a.{KEEPER} FROM {name} AS a JOIN {decisions} AS x ON {pair} WHERE {chosen} AND x.same"
+        "SELECT pg_catalog.concat({}, ' same ', {}) FROM {name} AS a JOIN {decisions} AS x ON {pair} WHERE {chosen} AND x.same ORDER BY a.{id}",
+        as_text(&format!("a.{id}"), typoid),
+        as_text(&format!("a.{KEEPER}"), typoid)
     );
-    for_each(&against, &[], |row| {
-        let [id, keeper] = [0, 1].map(|at| row.written(at).unwrap_or_default());
-        raise_with_detail(
-            PgSqlErrorCode::ERRCODE_CHECK_VIOLATION,
-            format!("that {id} and {keeper} are not the same contradicts other decisions"),
-            format!("{id} same {keeper}."),
-            "Change or delete one of them first.",
-        )
-    });
+    let refuse = || {
+        if let Some(same) = listed(&against) {
+            raise_with_detail(
+                PgSqlErrorCode::ERRCODE_CHECK_VIOLATION,
+                "that rows which come back are not the same as the kept ones contradicts other decisions",
+                format!("{same}."),
+                "Change or delete these first, or have others come back: ids => …",
+            )
+        }
+    };
+    refuse();
     // What holds for a kept row that has gone since holds for the one that is kept for it, as dedup_clean writes it.
     let apart = format!(
         "INSERT INTO {decisions} (a, b, same, note) \
@@ -138,6 +143,8 @@ fn keep_apart(call: &Call, archive: &Archive, chosen: &str) {
         chains(call, archive, chosen)
     );
     execute(&apart, &[]);
+    // What somebody was deciding meanwhile is there now.
+    refuse();
 }
 
 /// Inserts the rows. Returns how many, and what is to be said of those on `a` that triggers have changed meanwhile.
@@ -150,7 +157,7 @@ fn put_back(call: &Call, archive: &Archive, chosen: &str) -> (i64, String) {
         let Some(kept) = archive.table.find(&column.name) else { continue };
         check_type(column.typoid, Some(user()));
         columns.push(quote_identifier(&column.name));
-        types.push(base_type_name(column.typoid));
+        types.push(base_type_name(kept.typoid));
         check_assigned([kept.typoid, column.typoid], &columns[columns.len() - 1], &table.name);
     }
     const DEFERRABLE: &str = "SELECT FROM pg_catalog.pg_index i \
@@ -184,20 +191,20 @@ fn put_back(call: &Call, archive: &Archive, chosen: &str) -> (i64, String) {
             .and_then(|count| count.parse().ok())
             .unwrap_or(0)
     };
-    // Of the same bytes, whether their types have an equality or not.
+    // Of the same bytes, whether their types have an equality or not, and of the type that they had.
     let row = |alias: &str| {
         let each = columns.iter().zip(&types).map(|(column, base)| format!("{alias}.{column}::{base}"));
         format!("ROW({})::pg_catalog.record", commas(each))
     };
     let altered = format!(
-        "EXISTS (SELECT FROM {of} AS t WHERE t.{id}::{base} {equals} a.{id}::{base} AND NOT ({} OPERATOR(pg_catalog.*=) {}))",
+        "NOT EXISTS (SELECT FROM {of} AS t WHERE t.{id}::{base} {equals} a.{id}::{base} AND {} OPERATOR(pg_catalog.*=) {})",
         row("t"),
         row("a")
     );
     let rows = count(&format!("{chosen} AND {altered}"));
     if rows > 0 {
         notice(
-            format!("{rows} rows of {of} are not what they were: triggers have changed them"),
+            format!("{rows} rows of {of} are not what they were: triggers or other types have changed them"),
             "",
             format!("What they were stays in {name}, where the stage is undone."),
         );

@@ -13,7 +13,7 @@ mod texts;
 mod wait;
 
 use crate::pg::{Pointer, Row, raise, raise_protocol, raise_with_detail, trigger::Call};
-use crate::table::refuse_option;
+use crate::table::{is_put_back, refuse_option};
 use dedup_core::dedup::Alike;
 use key::{key_of, log_pair};
 use options::{Action, Options};
@@ -55,6 +55,9 @@ fn wrong_event(timing: &str) -> ! {
 }
 
 fn guard(call: &Call, options: &Options) -> pg_sys::Datum {
+    if !call.is_update && is_put_back(call.table_of_trigger()) {
+        return call.keep();
+    }
     // Its rows are stored where no search of this server sees them.
     search::refuse_foreign(call, call.table());
     let (new, old, of) = call.new_and_old_fingerprint(&options.column);

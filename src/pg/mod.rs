@@ -56,9 +56,9 @@ mod window;
 pub(crate) mod workers;
 
 pub(crate) use catalog::{
-    FOREIGN, ancestors, array_type, as_exact_text, as_owner, as_role, as_text, base_type_name, check_type, equality,
-    function_in, has_row_security, hold_schemas, inheritors, is_built_in, is_read_committed, lock_columns,
-    lock_relation, may_read, object_name, own_function, own_table, quoted, schema, schemas_of,
+    FOREIGN, ancestors, array_type, as_exact_text, as_owner, as_role, as_text, base_type_name, check_type,
+    equality, function_in, has_row_security, hold_schemas, inheritors, is_built_in, is_read_committed,
+    lock_columns, lock_relation, may_read, object_name, own_function, own_table, quoted, schema, schemas_of,
     schemas_of_types, type_in, user,
 };
 pub(crate) use error::{

@@ -9,11 +9,12 @@ mod texts;
 use crate::corpus::check_shown;
 use crate::fingerprint::{bag_of_values, explain_by_column};
 use crate::pg::{
-    Argument, Json, Pointer, Record, as_owner, execute, hold_schemas, raise_mismatch, raise_state, required,
-    trigger::data, with_latest_snapshot,
+    Argument, Json, Pointer, Record, as_owner, execute, hold_schemas, quote_identifier, raise_mismatch,
+    raise_state, required, trigger::data, with_latest_snapshot,
 };
 use crate::table::{
-    ID, KEEP, Settings, Table, Written, hash_column, name_beside, read_options, refuse_option,
+    ID, KEEP, Settings, Table, Written, hash_column, name_beside, parts, read_options, refuse_option,
+    table_named,
 };
 use dedup_core::dedup::{Method, SETUP};
 use dedup_core::features::FieldsRecipe;
@@ -81,7 +82,16 @@ fn plan(table: &Table, mut asked: Written) -> Plan<'_> {
         kept.for_each(|(_, place)| before.check_name(place, true));
     }
     if let Some(decisions) = asked.take("decisions") {
-        asked.add("decisions", name_beside(table, decisions.as_str(), "decisions").into());
+        let name = name_beside(table, decisions.as_str(), "decisions");
+        let own = quote_identifier(parts(&table.name).pop().unwrap_or_default() + "_decisions");
+        let is_known = before.as_ref().is_some_and(|it| it.decisions() == Some(&*name));
+        if decisions.is_boolean() && !name.ends_with(&own) && !is_known && table_named(&name).is_some() {
+            refuse_option(
+                "decisions",
+                format!("{name} is there: {own}, cut off, is called as another table is"),
+            )
+        }
+        asked.add("decisions", name.into());
     }
     let by_hash = asked.is_by(Method::Hash)
         || match &before {

@@ -6,6 +6,26 @@ use crate::pg::{
     raise_kind, raise_state,
 };
 use pgrx::pg_sys;
+use std::cell::Cell;
+
+thread_local!(static PUT_BACK: Cell<pg_sys::Oid> = const { Cell::new(pg_sys::InvalidOid) });
+
+/// Does `work`, which brings rows back that a table had: its guards let them pass.
+pub(crate) fn putting_back<R>(table: pg_sys::Oid, work: impl FnOnce() -> R) -> R {
+    struct Restore(pg_sys::Oid);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            PUT_BACK.set(self.0)
+        }
+    }
+    let _before = Restore(PUT_BACK.replace(table));
+    work()
+}
+
+/// Whether rows are brought back that this table had.
+pub(crate) fn is_put_back(table: pg_sys::Oid) -> bool {
+    PUT_BACK.get() == table
+}
 
 /// Refuses what is not a table all of whose rows are seen or none. Raises 42809.
 pub(crate) fn check_plain(table: &Table, what: &str) {

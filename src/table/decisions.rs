@@ -116,12 +116,20 @@ impl DecisionTable {
     pub(crate) fn all(&self) -> Decisions {
         let mut decisions = Decisions::default();
         let typoid = self.0.column("a").base_type();
-        for_each_of_query(&format!("SELECT d.a, d.b, d.same FROM {} AS d", self.0.name), &[], |_| {
+        // Which of them dedup_clean and dedup_undo have written.
+        let implied = self.0.find("note").map_or("false".to_owned(), |note| {
+            let note = as_text("d.note", note.typoid);
+            format!(
+                "({note}) COLLATE pg_catalog.\"C\" OPERATOR(pg_catalog.=) ANY ('{{dedup_clean,dedup_undo}}')"
+            )
+        });
+        let sql = format!("SELECT d.a, d.b, d.same, {implied} FROM {} AS d", self.0.name);
+        for_each_of_query(&sql, &[], |_| {
             |row: &Values<'_>| {
                 if let (Some(a), Some(b), Some(_)) = (key(row, 0, typoid), key(row, 1, typoid), row.get(2))
                     && a != b
                 {
-                    unwrap_or_raise(decisions.add([a, b], row.is(2)));
+                    unwrap_or_raise(decisions.add([a, b], row.is(2), !row.is(3)));
                 }
             }
         });

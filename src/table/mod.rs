@@ -13,7 +13,9 @@ mod stored;
 mod suggest;
 mod texts;
 
-pub(crate) use beside::{check_owner, check_plain, check_written, hindrance, name_beside};
+pub(crate) use beside::{
+    check_owner, check_plain, check_written, hindrance, is_put_back, name_beside, putting_back,
+};
 pub(crate) use decisions::DecisionTable;
 pub(crate) use generated::{Generated, Searched, search_index};
 pub(crate) use options::{

@@ -16,13 +16,15 @@ pub struct Decisions {
     places: FxHashMap<String, u32>,
     same: Vec<[u32; 2]>,
     apart: Vec<[u32; 2]>,
+    /// Those of them that nobody has looked at: they follow from what was done to many rows at once.
+    implied: FxHashSet<[u32; 2]>,
     /// Rows that have an id of which something is decided, and its place.
     rows: Vec<(u32, u32)>,
 }
 
 impl Decisions {
-    /// Adds one: whether the rows of two ids are the same.
-    pub fn add(&mut self, ids: [String; 2], same: bool) -> Result<()> {
+    /// Adds one: whether the rows of two ids are the same, and whether that is a person's answer about these two.
+    pub fn add(&mut self, ids: [String; 2], same: bool, is_answer: bool) -> Result<()> {
         let mut pair = [0; 2];
         for (place, id) in pair.iter_mut().zip(ids) {
             self.places.room(1)?;
@@ -31,16 +33,21 @@ impl Decisions {
         }
         let pairs = if same { &mut self.same } else { &mut self.apart };
         pairs.grow(pair)?;
+        if !is_answer {
+            self.implied.room(1)?;
+            self.implied.insert(pair);
+        }
         Ok(())
     }
 
-    /// The pairs of rows that are decided, and whether they are the same.
-    pub(super) fn pairs(&self) -> Result<impl Iterator<Item = ([usize; 2], bool)>> {
+    /// The pairs of rows that somebody has given an answer about: whether they are the same.
+    pub(super) fn answers(&self) -> Result<impl Iterator<Item = ([usize; 2], bool)>> {
         let mut rows: FxHashMap<u32, usize> = FxHashMap::default();
         rows.room(self.rows.len())?;
         rows.extend(self.rows.iter().map(|&(row, place)| (place, row as usize)));
         let all =
             self.same.iter().map(|pair| (pair, true)).chain(self.apart.iter().map(|pair| (pair, false)));
+        let all = all.filter(|(pair, _)| !self.implied.contains(*pair));
         Ok(all.filter_map(move |(&[a, b], same)| Some(([*rows.get(&a)?, *rows.get(&b)?], same))))
     }
 

@@ -412,9 +412,9 @@ impl<F: Spill> Found<F> {
         Ok(())
     }
 
-    /// The pairs of rows that are decided, of unlike texts, and whether they are the same.
+    /// The pairs of rows of unlike texts that somebody has given an answer about: whether they are the same.
     pub fn answers(&self) -> Result<Vec<([usize; 2], bool)>> {
-        let mut answers = collect(self.rows.decisions.pairs()?)?;
+        let mut answers = collect(self.rows.decisions.answers()?)?;
         answers.retain(|(rows, _)| self.rows.first[rows[0]] != self.rows.first[rows[1]]);
         Ok(answers)
     }

@@ -123,7 +123,7 @@ CALL dedup_into('lamp_groups', 'lamp');
 SELECT (SELECT array_agg(id ORDER BY id) FROM dedup('lamp') WHERE stage = 'exact') AS dedup, (SELECT array_agg(id) FROM dedup_clean('lamp') WHERE keeper = 1) AS clean,
     (SELECT array_agg(id) FROM lamp_groups WHERE keeper = 1 AND id <> 1) AS into, (SELECT array_agg(f.id) FROM lamp t, dedup_find(t) f WHERE t.id = 1) AS find,
     (SELECT array_agg(part) FROM dedup_explain('lamp', 'VALUES (1, 2)', NULL) WHERE part ~ 'decided|group') AS explained;
--- A guard lets a row back that was decided to be another, and no other one.
+-- A guard lets rows back that its table had.
 INSERT INTO lamp SELECT 6, body FROM lamp WHERE id = 4;
 SELECT id FROM dedup_clean('lamp', false);
 CREATE TRIGGER guard AFTER INSERT OR UPDATE ON lamp FOR EACH ROW EXECUTE FUNCTION near_dup_guard();
@@ -448,6 +448,40 @@ SELECT a, b, same, note FROM lane_decisions ORDER BY a, b;
 SELECT count(*) FROM dedup_clean('lane');
 DROP TABLE letter, mark, lane, lane_archive, lane_decisions, elsewhere.letter;
 DROP SCHEMA elsewhere;
+-- What a trigger takes away as it comes back stays in the archive.
+CREATE TABLE pond (id int PRIMARY KEY, body text);
+INSERT INTO pond SELECT i, text_of(1) FROM generate_series(1, 3) i;
+SELECT count(*) FROM dedup_clean('pond', false);
+CREATE FUNCTION goes() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN DELETE FROM pond WHERE id = NEW.id AND id = 3; RETURN NULL; END';
+CREATE TRIGGER goes AFTER INSERT ON pond FOR EACH ROW EXECUTE FUNCTION goes();
+SELECT dedup_undo('pond', 1);
+SELECT id, dedup_stage FROM pond_archive;
+DROP TABLE pond, pond_archive;
+DROP FUNCTION goes;
+-- A group comes back past the guard of its table. What triggers change of rows that pointed at it, and another type of the row
+-- itself, is told, and what they were stays.
+SET client_min_messages = warning;
+CREATE TABLE yard (id int PRIMARY KEY, size numeric, body text);
+CREATE TABLE plan (yard int PRIMARY KEY REFERENCES yard, made int);
+CREATE TABLE visit (id int PRIMARY KEY, yard int REFERENCES yard);
+INSERT INTO yard SELECT i, i + 0.5, text_of(1) FROM generate_series(1, 3) i;
+INSERT INTO plan SELECT i, i FROM generate_series(1, 3) i;
+INSERT INTO visit SELECT i, i FROM generate_series(1, 3) i;
+SELECT count(*) > 0 AS set_up FROM dedup_setup('yard', '{"columns": "body", "decisions": true, "recipe": {}, "distance": 3, "similarity": 0.5, "n": 2, "details": []}');
+CREATE TRIGGER yard_guard AFTER INSERT OR UPDATE ON yard FOR EACH ROW EXECUTE FUNCTION near_dup_guard();
+CREATE FUNCTION changes() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN NEW.made := 9; RETURN NEW; END';
+CREATE TRIGGER changes BEFORE INSERT ON plan FOR EACH ROW EXECUTE FUNCTION changes();
+CREATE FUNCTION stays() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN OLD; END';
+SELECT id, keeper FROM dedup_clean('yard', false, '{"references": "repoint"}');
+CREATE TRIGGER stays BEFORE UPDATE ON visit FOR EACH ROW EXECUTE FUNCTION stays();
+ALTER TABLE yard ALTER size TYPE int;
+RESET client_min_messages;
+SELECT dedup_undo('yard', 1);
+SELECT id, size, dedup_stage, jsonb_array_length(dedup_children) AS children FROM yard_archive ORDER BY id;
+SELECT y.id, p.made, v.id AS visit FROM yard y LEFT JOIN plan p ON p.yard = y.id LEFT JOIN visit v ON v.yard = y.id ORDER BY y.id, v.id;
+INSERT INTO yard VALUES (4, 1, text_of(1));
+DROP TABLE plan, visit, yard, yard_archive, yard_decisions;
+DROP FUNCTION changes, stays;
 DROP TABLE part, part_archive, whole, child, named;
 DROP FUNCTION round_trip, text_of, never, planted;
 DO $$ DECLARE t regclass; BEGIN FOR t IN SELECT oid FROM pg_class WHERE relname ~ '^xxx' AND relkind = 'r' LOOP EXECUTE 'DROP TABLE ' || t; END LOOP; END $$;

@@ -46,5 +46,16 @@ CALL dedup_clean_batches('named');
 CALL dedup_clean_batches('page');
 SELECT dedup_undo('named', 1);
 SELECT count(*) FROM named;
+-- What the last batch did is taken back first.
+SET client_min_messages = warning;
+CREATE TABLE street (id int PRIMARY KEY, body text);
+CREATE TABLE way (a int REFERENCES street, b int REFERENCES street, PRIMARY KEY (a, b));
+INSERT INTO street SELECT i, (ARRAY['the street lamp in front of the school', 'garbage is not collected behind the market'])[1 + i / 4] FROM unnest('{1,2,4,5}'::int[]) i;
+INSERT INTO way VALUES (5, 2), (4, 1);
+CALL dedup_clean_batches('street', '{"references": "repoint", "batch": 1}');
+TABLE way;
+SELECT dedup_undo('street', 1);
+TABLE way ORDER BY 1;
+DROP TABLE way, street, street_archive;
 DROP TABLE lamp, lamp_archive, before, named, named_archive, page;
 DROP EXTENSION pg_dedup;
