@@ -143,9 +143,8 @@ def main():
             runs.append(Review(db, of, seed, asked.wrong).run())
             print(directory, seed, *(f"{f1:.3f}" for f1 in runs[-1]), file=sys.stderr, flush=True)
         short = (median(run[at] - run[len(ANSWERS)] for run in runs) for at in (-2, -1))
-        count = len(pairs(range(len(of.rows)), of.thing) - of.unsure)
-        cells = " | ".join([*(f"{median(column):.3f}" for column in zip(*runs)), ", ".join(f"{by:.3f}" for by in short)])
-        print(f"| {os.path.basename(directory)} | {len(of.rows)} | {count} | {cells} |", flush=True)
+        cells = [len(of.rows), len(pairs(range(len(of.rows)), of.thing) - of.unsure), *(f"{median(column):.3f}" for column in zip(*runs))]
+        print("| " + " | ".join(map(str, [os.path.basename(directory), *cells, ", ".join(f"{by:.3f}" for by in short)])), "|", flush=True)
 
 
 main()
