@@ -145,6 +145,7 @@ DECLARE
     came_from jsonb;
     chain text;
     was record;
+    linked boolean;
 BEGIN
     -- A decision that another transaction makes meanwhile is waited for, and then seen.
     IF current_setting('transaction_isolation') NOT IN ('read committed', 'read uncommitted') THEN
@@ -168,6 +169,12 @@ BEGIN
             NEW.decided_at := now();
             NEW.decided_by := current_user;
         END IF;
+    END IF;
+    -- Nothing follows of two rows of which one is in no other decision: nearly always.
+    EXECUTE format('WITH d AS NOT MATERIALIZED (%1$s) SELECT EXISTS (SELECT FROM d WHERE d.a = $1 UNION ALL SELECT FROM d WHERE d.b = $1)
+        AND EXISTS (SELECT FROM d WHERE d.a = $2 UNION ALL SELECT FROM d WHERE d.b = $2)', others) INTO linked USING NEW.a, NEW.b, was.a, was.b;
+    IF NOT linked THEN
+        RETURN NEW;
     END IF;
     -- A pair that is not the same although its rows are connected by such that are, this decision among them. It begins with the
     -- row of which less is decided: mostly that is nothing, while the other may have thousands of copies.

@@ -36,6 +36,8 @@ pub const KINDS: [&str; 7] = ["above", "below", "name", "slot", "date", "number"
 
 /// Parts of the scale on either side of the limit, and how wide one is.
 const PARTS: usize = 8;
+/// The order in which parts away from the limit are asked about: far ones early, for a limit may be far from the best one.
+const ORDER: [usize; PARTS] = [0, 4, 2, 6, 1, 5, 3, 7];
 /// How far a similarity stands from the limit: a tenth is two parts.
 const OF_SIMILARITY: f64 = 20.0;
 /// The same of bits.
@@ -65,14 +67,15 @@ impl Pool {
         }
     }
 
-    /// The nearest to the limit and one from elsewhere by turns, each with its part.
-    fn by_turns(mut self) -> Vec<(usize, [u32; 2])> {
+    /// The nearest to the limit and one from elsewhere by turns, each with its part. After so many `answers` it goes on
+    /// elsewhere: of four questions one or two are of this kind.
+    fn by_turns(mut self, answers: usize) -> Vec<(usize, [u32; 2])> {
         let mut next = |part: usize| Some((part, self.parts[part].pop_first()?.1));
         let mut all = Vec::new();
         for turn in 0.. {
             let Some(nearest) = (0..PARTS).find_map(&mut next) else { break };
             all.push(nearest);
-            all.extend(next(turn % PARTS));
+            all.extend(next(ORDER[(answers / 4 + turn) % PARTS]));
         }
         all
     }
@@ -261,8 +264,9 @@ impl<F: Spill> Found<F> {
         let mut queues: FxHashMap<&str, Vec<[u32; 2]>> = FxHashMap::default();
         // Of pairs below the limit, by the part of the scale: those that details tell apart, and the others.
         let mut passing = [[0u64; 2]; PARTS];
-        for (pool, pairs) in pools.into_iter().map(Pool::by_turns).enumerate() {
-            for (part, pair) in pairs {
+        let answers = self.answers()?;
+        for (pool, pairs) in pools.into_iter().enumerate() {
+            for (part, pair) in pairs.by_turns(answers.len()) {
                 check();
                 let details = self.details(pair)?;
                 let tells = details.iter().find(|it| kinds.is_some_and(|kinds| kinds.has(it.kind)));
@@ -288,7 +292,7 @@ impl<F: Spill> Found<F> {
         let rows = self.rows_of_templates()?;
         let size = |slot: (u32, usize)| rows.get(&slot.0).map(|rows| rows.len() as u64);
         let (mut asked, mut once) = (FxHashSet::default(), FxHashSet::default());
-        for (rows, same) in self.answers()? {
+        for (rows, same) in answers {
             let pair = rows.map(|row| self.rows.first[row]);
             // That two values of a slot are one is asked once more before all of them are.
             if let Some(slot) = slot_of(pair)
@@ -474,12 +478,15 @@ mod tests {
 
     #[test]
     fn the_nearest_and_others_take_turns() {
-        let mut pool = Pool::default();
-        for (stand, pair) in [(0.1, [0, 1]), (0.2, [0, 2]), (3.5, [0, 3]), (0.3, [0, 4]), (9.0, [0, 5])] {
-            pool.add(stand, pair, 4);
-            pool.add(stand, pair, 4);
-        }
-        let pairs: Vec<[u32; 2]> = pool.by_turns().into_iter().map(|it| it.1).collect();
-        assert_eq!(pairs, [[0, 1], [0, 2], [0, 4], [0, 3], [0, 5]]);
+        let asked = |answers: usize| {
+            let mut pool = Pool::default();
+            for (stand, row) in [(0.1, 1), (0.2, 2), (3.5, 3), (0.3, 4), (9.0, 5)] {
+                pool.add(stand, [0, row], 4);
+                pool.add(stand, [0, row], 4);
+            }
+            pool.by_turns(answers).into_iter().map(|it| it.1[1]).collect::<Vec<u32>>()
+        };
+        assert_eq!(asked(0), [1, 2, 4, 3, 5]);
+        assert_eq!(asked(28), [1, 5, 2, 4, 3]);
     }
 }
