@@ -123,12 +123,12 @@ impl Reference {
         format!("{} AS c JOIN {} AS t ON {}", self.from, self.parent, self.matches())
     }
 
-    /// Columns of the rows `c`, as the archive has them.
-    fn image(&self, columns: &[&str]) -> String {
+    /// Columns of rows, of what SQL calls so, as the archive has them.
+    fn image(&self, of: &str, columns: &[&str]) -> String {
         let text = |name: &&str| {
             let column = self.child.column(name);
             check_type(column.typoid, Some(user()));
-            as_exact_text(&format!("c.{}", quote_identifier(name)), column.typoid)
+            as_exact_text(&format!("{of}.{}", quote_identifier(name)), column.typoid)
         };
         let (texts, names) = (commas(columns.iter().map(text)), commas(columns.iter().map(quote_literal)));
         format!(
@@ -192,7 +192,7 @@ impl Reference {
             format!(
                 "pg_catalog.jsonb_build_object('child', {this}::pg_catalog.text, 'constraint', {object}::pg_catalog.text, \
                  'removed', {removed}, 'row', {})",
-                self.image(columns)
+                self.image("c", columns)
             )
         };
         let is_fk = |name: &str| self.columns.iter().any(|pair| pair.child == quote_identifier(name));
@@ -302,26 +302,25 @@ impl Reference {
             });
             same.collect::<String>()
         };
-        let told_altered = |removed: bool, columns: &[&TableColumn]| {
+        // Says how many are not what they were; whether all are. Both are written by this session, in its time zone.
+        let are_back = |removed: bool, columns: &[&TableColumn], why: &str| {
             let names: Vec<&str> = columns.iter().map(|it| it.name.as_str()).collect();
             let altered = format!(
                 "SELECT FROM ({}) AS i CROSS JOIN LATERAL pg_catalog.jsonb_to_record(i.item) AS r({}) \
-                 WHERE NOT EXISTS (SELECT FROM {from} AS c WHERE {} OPERATOR(pg_catalog.=) i.item{})",
+                 WHERE NOT EXISTS (SELECT FROM {from} AS c WHERE {} OPERATOR(pg_catalog.=) {}{})",
                 items(removed),
                 typed(columns),
-                self.image(&names),
+                self.image("c", &names),
+                self.image("r", &names),
                 same(&[])
             );
             let rows = execute(&altered, &[]);
             if rows > 0 {
-                notice(
-                    format!("{rows} rows of {of} are not what they were: triggers have changed them"),
-                    "",
-                    KEPT,
-                );
+                notice(format!("{rows} rows of {of} are not {why}"), "", KEPT);
             }
-            rows > 0
+            rows == 0
         };
+        const TRIGGERS: &str = "what they were: triggers have changed them";
         let mut is_all = true;
         let [(columns, are_all), (removed, removed_are_all)] = [false, true].map(known);
         is_all &= are_all && removed_are_all;
@@ -345,14 +344,8 @@ impl Reference {
                 same(&self.own())
             );
             let (done, all) = (execute(&sql, &[]), execute(&items(false), &[]));
-            if done < all {
-                let rows = all - done;
-                let what = format!("{rows} rows of {of} are not pointed back: they were changed since");
-                notice(what, "", KEPT);
-                is_all = false;
-            } else {
-                is_all &= !told_altered(false, &columns);
-            }
+            let why = if done < all { "pointed back: they were changed since" } else { TRIGGERS };
+            is_all &= are_back(false, &columns, why);
         }
         if !removed.is_empty() {
             let list: Vec<String> = removed.iter().map(|column| quote_identifier(&column.name)).collect();
@@ -372,7 +365,7 @@ impl Reference {
                     "Change or disable that trigger.",
                 )
             }
-            is_all &= !(removed_are_all && told_altered(true, &removed));
+            is_all &= removed_are_all && are_back(true, &removed, TRIGGERS);
         }
         is_all
     }

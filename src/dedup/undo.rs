@@ -152,13 +152,16 @@ fn keep_apart(call: &Call, archive: &Archive, chosen: &str) {
 fn put_back(call: &Call, archive: &Archive, chosen: &str) -> (i64, String) {
     let (Call { table, id, base, equals, .. }, name) = (call, &archive.table.name);
     let of = &table.name;
-    let (mut columns, mut types) = (Vec::new(), Vec::new());
-    for column in table.columns.iter().filter(|column| !column.is_generated) {
+    let (mut columns, mut compared) = (Vec::new(), Vec::new());
+    for column in &table.columns {
         let Some(kept) = archive.table.find(&column.name) else { continue };
         check_type(column.typoid, Some(user()));
-        columns.push(quote_identifier(&column.name));
-        types.push(base_type_name(kept.typoid));
-        check_assigned([kept.typoid, column.typoid], &columns[columns.len() - 1], &table.name);
+        let name = quote_identifier(&column.name);
+        check_assigned([kept.typoid, column.typoid], &name, &table.name);
+        compared.push(format!("{name}::{}", base_type_name(kept.typoid)));
+        if !column.is_generated {
+            columns.push(name);
+        }
     }
     const DEFERRABLE: &str = "SELECT FROM pg_catalog.pg_index i \
          WHERE i.indrelid OPERATOR(pg_catalog.=) ANY ($1) AND NOT i.indimmediate LIMIT 1";
@@ -193,8 +196,7 @@ fn put_back(call: &Call, archive: &Archive, chosen: &str) -> (i64, String) {
     };
     // Of the same bytes, whether their types have an equality or not, and of the type that they had.
     let row = |alias: &str| {
-        let each = columns.iter().zip(&types).map(|(column, base)| format!("{alias}.{column}::{base}"));
-        format!("ROW({})::pg_catalog.record", commas(each))
+        format!("ROW({})::pg_catalog.record", commas(compared.iter().map(|it| format!("{alias}.{it}"))))
     };
     let altered = format!(
         "NOT EXISTS (SELECT FROM {of} AS t WHERE t.{id}::{base} {equals} a.{id}::{base} AND {} OPERATOR(pg_catalog.*=) {})",

@@ -256,13 +256,15 @@ pub(crate) fn as_text(value: &str, typoid: pg_sys::Oid) -> String {
 /// The same of which every session makes the same value: with the blanks that a character column is filled up with, and the
 /// numbers of objects for their names.
 pub(crate) fn as_exact_text(value: &str, typoid: pg_sys::Oid) -> String {
-    match base_type(typoid) {
+    let base = base_type(typoid);
+    // SAFETY: any oid is answered.
+    let element = unsafe { pg_sys::get_element_type(base) };
+    let (of, array) = if element == pg_sys::InvalidOid { (base, "") } else { (element, "[]") };
+    // SAFETY: as above.
+    let is_object = of != pg_sys::INT4OID && unsafe { pg_sys::IsBinaryCoercible(of, pg_sys::OIDOID) };
+    match base {
         pg_sys::BPCHAROID => format!("pg_catalog.textin(pg_catalog.bpcharout({value}))"),
-        pg_sys::INT4OID => as_text(value, typoid),
-        // SAFETY: any oid is answered.
-        base if unsafe { pg_sys::IsBinaryCoercible(base, pg_sys::OIDOID) } => {
-            format!("{value}::pg_catalog.oid::pg_catalog.text")
-        }
+        _ if is_object => format!("{value}::pg_catalog.oid{array}::pg_catalog.text"),
         _ => as_text(value, typoid),
     }
 }
