@@ -37,6 +37,8 @@ const OF_SLOT: usize = 2;
 const WRONG: f64 = 0.05;
 /// How far the limit may be off, and the logarithm of the slope, before anything is asked.
 const SPREAD: (f64, f64) = (4.0, 1.0);
+/// The logarithm of odds from which on evidence is strong: twenty to one (Kass and Raftery 1995).
+const STRONG: f64 = 3.0;
 /// By how much the expected F1 must rise.
 const GAIN: f64 = 0.002;
 
@@ -135,10 +137,10 @@ fn limit(answers: &[(f64, bool)], pool: &[(f64, f64)]) -> Option<(f64, [f64; 2])
     }
     curves.iter_mut().for_each(|curve| curve.2 = (curve.2 - best).exp());
     let total: f64 = curves.iter().map(|it| it.2).sum();
-    // Answers that one share tells better than any curve, for they are mixed all over the scale or contradict it, tell no limit.
+    // Answers that one share clearly tells better than any curve, for they are mixed all over the scale or contradict it, tell no limit.
     let (all, same) = (answers.len(), answers.iter().filter(|it| it.1).count());
     let binomial: f64 = (1..=same).map(|it| ((all - same + it) as f64 / it as f64).ln()).sum();
-    if best + (total / priors).ln() < -binomial - (all as f64 + 1.0).ln() {
+    if best + (total / priors).ln() + STRONG < -binomial - (all as f64 + 1.0).ln() {
         return None;
     }
     let likely = |stand: f64| {
