@@ -258,16 +258,27 @@ pub(super) fn removed(alias: &str, run: i64) -> String {
     )
 }
 
+/// A condition: that a row of the archive, which SQL calls so, is of this table. Another one may have the same archive; what
+/// this one was called before is nothing now.
+pub(super) fn is_of(call: &Call, alias: &str) -> String {
+    format!(
+        "({alias}.dedup_table OPERATOR(pg_catalog.=) {} OR pg_catalog.to_regclass({alias}.dedup_table) IS NULL)",
+        quote_literal(&call.table.name)
+    )
+}
+
 /// A query for the rows of the archive that are chosen (a condition on `a`) as `row`, and for `id` and `keeper`: first its own,
-/// then, as long as the kept row is in the archive as well, those of that one.
+/// then, as long as the kept row is gone and in the archive as well, those of that one.
 pub(super) fn chains(call: &Call, archive: &Archive, chosen: &str) -> String {
     let (Call { table, id, base, equals, .. }, name) = (call, &archive.table.name);
     format!(
         "WITH RECURSIVE k(row, id, keeper) AS (SELECT a.{id}::{base}, a.{id}::{base}, a.{KEEPER}::{base} FROM {name} AS a WHERE {chosen} \
              UNION SELECT k.row, b.{id}::{base}, b.{KEEPER}::{base} FROM k JOIN {name} AS b ON b.{id}::{base} {equals} k.keeper \
-                 WHERE b.dedup_stage OPERATOR(pg_catalog.<>) ALL ('{{undone,{FILLED}}}') AND b.dedup_table OPERATOR(pg_catalog.=) {}) \
+                 WHERE b.dedup_stage OPERATOR(pg_catalog.<>) ALL ('{{undone,{FILLED}}}') AND {} \
+                     AND NOT EXISTS (SELECT FROM {} AS t WHERE t.{id}::{base} {equals} k.keeper)) \
          SELECT k.row, k.id, k.keeper FROM k",
-        quote_literal(&table.name)
+        is_of(call, "b"),
+        table.name
     )
 }
 

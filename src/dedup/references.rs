@@ -7,7 +7,7 @@ use crate::pg::{
     quote_literal, raise_denied, raise_state, raise_with_detail, scalar, schema, user, with_latest_snapshot,
     with_settings,
 };
-use crate::table::{Table, TableColumn, literal};
+use crate::table::{Table, TableColumn, literal, putting_back};
 use pgrx::{PgSqlErrorCode, pg_sys};
 use serde_json::json;
 
@@ -332,18 +332,23 @@ impl Reference {
             // The whole key finds a row alone: never by what all of them point at now.
             let points = |key: &String| self.own().contains(&&*quote_identifier(key));
             let alone = if self.child.key.iter().any(points) { "" } else { "IS TRUE" };
-            // They point at what is kept for the kept row if that went later.
+            // They point at what is kept for the kept row if that went later; what has no key of its own could be another's.
+            let own = match self.child.key.iter().all(points) {
+                true => format!(" AND k.id {equals} k.row"),
+                false => String::new(),
+            };
             let sql = format!(
                 "UPDATE {from} AS c SET {set} FROM ({}) AS i CROSS JOIN LATERAL pg_catalog.jsonb_to_record(i.item) AS r({}) \
                  JOIN ({}) AS k ON k.row {equals} i.row JOIN {to} AS t ON t.{id}::{base} {equals} k.keeper \
-                 WHERE ({}) {alone}{}",
+                 WHERE ({}) {alone}{}{own}",
                 items(false),
                 typed(&columns),
                 chains(call, archive, chosen),
                 self.matches(),
                 same(&self.own())
             );
-            let (done, all) = (execute(&sql, &[]), execute(&items(false), &[]));
+            let (done, all) =
+                (putting_back(self.child.oid, || execute(&sql, &[])), execute(&items(false), &[]));
             let why = if done < all { "pointed back: they were changed since" } else { TRIGGERS };
             is_all &= are_back(false, &columns, why);
         }
@@ -357,7 +362,8 @@ impl Reference {
                 items(true),
                 typed(&removed)
             );
-            let (done, all) = (execute(&sql, &[]), execute(&items(true), &[]));
+            let (done, all) =
+                (putting_back(self.child.oid, || execute(&sql, &[])), execute(&items(true), &[]));
             if done < all {
                 let rows = all - done;
                 raise_state(

@@ -1,12 +1,12 @@
 //! `dedup_undo`: rows that `dedup_clean` has moved to the archive come back.
 
-use super::archive::{Archive, Call, FILLED, KEEPER, chains, check_assigned, is_own, listed};
+use super::archive::{Archive, Call, FILLED, KEEPER, chains, check_assigned, is_of, is_own, listed};
 use super::fill;
 use super::references::{back, references};
 use crate::pg::{
-    Argument, as_text, base_type_name, check_type, commas, execute, hold_schemas, inheritors, notice,
-    query_catalogue, quote_identifier, quote_literal, raise_invalid, raise_no_table, raise_with_detail,
-    required, scalar, user,
+    Argument, as_text, base_type, base_type_name, check_type, commas, execute, hold_schemas, inheritors,
+    notice, query_catalogue, quote_identifier, quote_literal, raise_invalid, raise_no_table,
+    raise_with_detail, required, scalar, user,
 };
 use crate::table::{Settings, Table, name_beside, putting_back};
 use pgrx::prelude::*;
@@ -34,11 +34,7 @@ fn dedup_undo(
         )
     };
     let (name, of) = (&archive.table.name, &table.name);
-    // Another table may have the same archive; what this one was called before is nothing now.
-    let of_run = format!(
-        "a.dedup_run OPERATOR(pg_catalog.=) {run} AND (a.dedup_table OPERATOR(pg_catalog.=) {} OR pg_catalog.to_regclass(a.dedup_table) IS NULL)",
-        quote_literal(of)
-    );
+    let of_run = format!("a.dedup_run OPERATOR(pg_catalog.=) {run} AND {}", is_of(&call, "a"));
     let mut chosen =
         format!("{of_run} AND a.dedup_stage OPERATOR(pg_catalog.<>) ALL ('{{undone,{FILLED}}}')");
     let removed = chosen.clone();
@@ -76,8 +72,11 @@ fn dedup_undo(
         keepers(&format!("{removed} AND ({chosen}) IS NOT TRUE"))
     );
     fill::back(&call, &archive, &filled);
-    let (rows, altered) = putting_back(table.oid, || put_back(&call, &archive, &chosen));
-    let mut stays = back(&references(&table), &call, &archive, &chosen) + &altered;
+    let (rows, altered, children) = putting_back(table.oid, || {
+        let (rows, altered) = put_back(&call, &archive, &chosen);
+        (rows, altered, back(&references(&table), &call, &archive, &chosen))
+    });
+    let mut stays = children + &altered;
     for column in archive.table.columns.iter().filter(|it| !is_own(&it.name)) {
         let has = format!("a.{} IS NOT NULL", quote_identifier(&column.name));
         if table.find(&column.name).is_none()
@@ -158,7 +157,17 @@ fn put_back(call: &Call, archive: &Archive, chosen: &str) -> (i64, String) {
         check_type(column.typoid, Some(user()));
         let name = quote_identifier(&column.name);
         check_assigned([kept.typoid, column.typoid], &name, &table.name);
-        compared.push(format!("{name}::{}", base_type_name(kept.typoid)));
+        // SAFETY: both are types. There may be no way back, as from money to a number.
+        let is_castable = unsafe {
+            pg_sys::can_coerce_type(
+                1,
+                &base_type(column.typoid),
+                &base_type(kept.typoid),
+                pg_sys::CoercionContext::COERCION_EXPLICIT,
+            )
+        };
+        let compared_as = if is_castable { kept.typoid } else { column.typoid };
+        compared.push(format!("{name}::{}", base_type_name(compared_as)));
         if !column.is_generated {
             columns.push(name);
         }

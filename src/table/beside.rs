@@ -10,7 +10,7 @@ use std::cell::Cell;
 
 thread_local!(static PUT_BACK: Cell<pg_sys::Oid> = const { Cell::new(pg_sys::InvalidOid) });
 
-/// Does `work`, which brings rows back that a table had: its guards let them pass.
+/// Does `work`, which brings rows back that a table had: its guards let pass what is written meanwhile.
 pub(crate) fn putting_back<R>(table: pg_sys::Oid, work: impl FnOnce() -> R) -> R {
     struct Restore(pg_sys::Oid);
     impl Drop for Restore {
@@ -22,7 +22,7 @@ pub(crate) fn putting_back<R>(table: pg_sys::Oid, work: impl FnOnce() -> R) -> R
     work()
 }
 
-/// Whether rows are brought back that this table had.
+/// Whether such work is under way in this table.
 pub(crate) fn is_put_back(table: pg_sys::Oid) -> bool {
     PUT_BACK.get() == table
 }
