@@ -9,12 +9,11 @@ mod texts;
 use crate::corpus::check_shown;
 use crate::fingerprint::{bag_of_values, explain_by_column};
 use crate::pg::{
-    Argument, Json, Pointer, Record, as_owner, execute, hold_schemas, quote_identifier, raise_mismatch,
-    raise_state, required, trigger::data, with_latest_snapshot,
+    Argument, Json, Pointer, Record, as_owner, execute, exists, hold_schemas, raise_mismatch, raise_state,
+    required, schema, trigger::data, with_latest_snapshot,
 };
 use crate::table::{
-    ID, KEEP, Settings, Table, Written, hash_column, name_beside, parts, read_options, refuse_option,
-    table_named,
+    ID, KEEP, Settings, Table, Written, hash_column, name_beside, read_options, refuse_option,
 };
 use dedup_core::dedup::{Method, SETUP};
 use dedup_core::features::FieldsRecipe;
@@ -83,12 +82,16 @@ fn plan(table: &Table, mut asked: Written) -> Plan<'_> {
     }
     if let Some(decisions) = asked.take("decisions") {
         let name = name_beside(table, decisions.as_str(), "decisions");
-        let own = quote_identifier(parts(&table.name).pop().unwrap_or_default() + "_decisions");
-        let is_known = before.as_ref().is_some_and(|it| it.decisions() == Some(&*name));
-        if decisions.is_boolean() && !name.ends_with(&own) && !is_known && table_named(&name).is_some() {
+        // Two long names, cut off, may be one.
+        let another = format!(
+            "SELECT FROM {}.dedup_settings AS s WHERE s.tbl::pg_catalog.oid OPERATOR(pg_catalog.<>) $1 \
+             AND s.options OPERATOR(pg_catalog.->>) 'decisions' OPERATOR(pg_catalog.=) $2",
+            schema()
+        );
+        if decisions.is_boolean() && exists(&another, &[Argument::of(table.oid), Argument::of(&*name)]) {
             refuse_option(
                 "decisions",
-                format!("{name} is there: {own}, cut off, is called as another table is"),
+                format!("{name} has what is decided of another table: name one for this"),
             )
         }
         asked.add("decisions", name.into());

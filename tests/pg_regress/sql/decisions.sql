@@ -96,7 +96,8 @@ SELECT t.nr, f.id FROM "Named" t, dedup_find(t, NULL, NULL::numeric) f ORDER BY 
 CREATE TABLE "一二三四五六七八九十一二三四五六七甲" (id int PRIMARY KEY, body text);
 CREATE TABLE "一二三四五六七八九十一二三四五六七乙" (id int PRIMARY KEY, body text);
 SELECT count(*) > 0 AS set_up FROM dedup_setup('"一二三四五六七八九十一二三四五六七甲"', '{"decisions": true, "columns": "body"}');
-SELECT dedup_setup('"一二三四五六七八九十一二三四五六七甲"', '{"decisions": true, "columns": "body"}');
+SELECT count(*) FROM dedup_setup('"一二三四五六七八九十一二三四五六七甲"', '{"decisions": null}');
+SELECT count(*) FROM dedup_setup('"一二三四五六七八九十一二三四五六七甲"', '{"decisions": true}');
 SELECT dedup_setup('"一二三四五六七八九十一二三四五六七乙"', '{"decisions": true, "columns": "body"}');
 DROP TABLE "一二三四五六七八九十一二三四五六七甲", "一二三四五六七八九十一二三四五六七乙", "一二三四五六七八九十一二三四五六七_decisions";
 DROP TABLE lamp, lamp_archive, lamp_decisions, lamp_groups, lamp_groups_merges, lamp_groups_state, other, planted, moment, "Named", "My decisions" CASCADE;
