@@ -1,8 +1,8 @@
 //! Building an index from rows in any order.
 //!
 //! Rows are collected until memory is full. If it never is, the same array is sorted in place four times, once
-//! per tree. Otherwise each fill is sorted for each tree and written out as a run, and the runs are merged.
-//! Buckets are counted on the way; hot ones are read once more for each tree of their second level. A build
+//! per block. Otherwise each fill is sorted for each block and written out as a run, and the runs are merged.
+//! Buckets are counted on the way; all rows are read once more for each tree of the hot ones' second level. A build
 //! has its file to itself (no locks), and its caller logs the finished file once.
 
 use super::error::Result;
@@ -11,7 +11,8 @@ use super::key::{BLOCKS, Position, Row, Tid, Tree, rotate_low};
 use super::meta::{Index, METAPAGE, Options};
 use super::pack::{Output, PageSink, TreeWriter};
 use super::promote::{BucketCount, BucketCounter, is_worth_promoting};
-use crate::external::{Host, Run, Runs, Sorter, is_full, sort, sort_on_threads};
+use crate::external::{Host, Run, Runs, Sorter, is_full, sort_on_threads};
+use crate::interrupt::checked;
 
 /// The least memory a build works with, in bytes.
 const LEAST_MEMORY: usize = 64 * 1024;
@@ -104,8 +105,7 @@ impl<'h, H: Host, R: Row> Builder<'h, H, R> {
     /// # Errors
     /// The sink or the spill fails. The file is then incomplete and has no metapage.
     pub fn finish<K: PageSink>(mut self, sink: &mut K) -> Result<Built> {
-        let spilled = !self.by_tree[0].is_empty();
-        if spilled {
+        if !self.by_tree[0].is_empty() {
             self.dump()?;
             self.records = Vec::new();
         }
@@ -113,11 +113,7 @@ impl<'h, H: Host, R: Row> Builder<'h, H, R> {
         let mut out = Output::new(sink, self.body_len, self.rows * BLOCKS as u64);
         let mut index = Index::none(self.options, R::SCOPED);
         for i in 0..BLOCKS {
-            if spilled {
-                self.merge_block(&mut out, &mut index, i)?;
-            } else {
-                self.sort_block(&mut out, &mut index, i)?;
-            }
+            self.write_block(&mut out, &mut index, i)?;
         }
         let mut writer = self.writer(Tree::NULLS);
         let mut nulls = 0;
@@ -146,46 +142,8 @@ impl<'h, H: Host, R: Row> Builder<'h, H, R> {
         counter.buckets.iter().filter(worth).map(|count| count.bucket).collect()
     }
 
-    /// A block's trees, from memory.
-    fn sort_block<K: PageSink>(
-        &mut self,
-        out: &mut Output<'_, K>,
-        index: &mut Index,
-        i: usize,
-    ) -> Result<()> {
-        turn(&mut self.records, i);
-        sort_on_threads(&mut self.records, self.threads, self.host)?;
-        let mut writer = self.writer(Tree::main(i));
-        let mut counter = BucketCounter::new()?;
-        for entry in self.records.iter().map(|row| row.position()) {
-            counter.add(entry.key);
-            writer.push(out, entry)?;
-        }
-        index.roots[Tree::main(i).number()] = writer.finish(out)?;
-        let hot = self.hot_buckets(counter);
-        if hot.is_empty() {
-            return Ok(());
-        }
-        // Each turn by a sub-block serves one tree; the fourth, below, restores the keys.
-        for j in 1..4 {
-            let mut writer = self.writer(Tree::new(i, j));
-            for bucket in &hot {
-                let entries = bucket_of(&mut self.records, *bucket);
-                entries.iter_mut().for_each(|e| e.turn(|key| rotate_low(key, 12)));
-                sort(entries);
-                entries.iter().try_for_each(|e| writer.push(out, e.position()))?;
-            }
-            index.roots[Tree::new(i, j).number()] = writer.finish(out)?;
-        }
-        for bucket in &hot {
-            bucket_of(&mut self.records, *bucket).iter_mut().for_each(|e| e.turn(|key| rotate_low(key, 12)));
-        }
-        index.hot[i] = write_hot(i, &hot, self.body_len, |image| out.page(image))?;
-        Ok(())
-    }
-
-    /// A block's trees, from runs.
-    fn merge_block<K: PageSink>(
+    /// A block's trees, from memory or from runs.
+    fn write_block<K: PageSink>(
         &mut self,
         out: &mut Output<'_, K>,
         index: &mut Index,
@@ -193,9 +151,11 @@ impl<'h, H: Host, R: Row> Builder<'h, H, R> {
     ) -> Result<()> {
         let runs = std::mem::take(&mut self.by_tree[i]);
         let runs = self.runs.reduce::<R>(runs, self.memory)?;
+        turn(&mut self.records, i);
+        sort_on_threads(&mut self.records, self.threads, self.host)?;
         let mut writer = self.writer(Tree::main(i));
         let mut counter = BucketCounter::new()?;
-        self.runs.for_each(&runs, self.memory, |_, row: R| {
+        self.each(&runs, self.memory, |row| {
             let entry = row.position();
             counter.add(entry.key);
             writer.push(out, entry)
@@ -205,12 +165,12 @@ impl<'h, H: Host, R: Row> Builder<'h, H, R> {
         if hot.is_empty() {
             return Ok(());
         }
-        // Merging again costs less than keeping the entries of every candidate.
-        let half = self.memory / 2;
+        // Reading all again costs less than keeping the entries of every candidate.
+        let memory = if runs.is_empty() { self.memory / 8 } else { self.memory / 2 };
         for j in 1..4 {
             let tree = Tree::new(i, j);
-            let mut sorter = Sorter::new(half, self.host.file());
-            self.runs.for_each(&runs, half, |_, mut row: R| -> Result<()> {
+            let mut sorter = Sorter::new(memory, self.host.file());
+            self.each(&runs, memory, |mut row| {
                 if hot.binary_search(&row.position().bucket()).is_ok() {
                     row.turn(|key| rotate_low(key, 12 * j as u32));
                     sorter.add(row)?;
@@ -224,6 +184,12 @@ impl<'h, H: Host, R: Row> Builder<'h, H, R> {
         index.hot[i] = write_hot(i, &hot, self.body_len, |image| out.page(image))?;
         Ok(())
     }
+
+    /// Calls `each` with the rows in the order of the tree: those of runs, or those in memory if there are none.
+    fn each(&mut self, runs: &[Run], memory: usize, mut each: impl FnMut(R) -> Result<()>) -> Result<()> {
+        checked(&self.records).try_for_each(|row| each(*row))?;
+        self.runs.for_each(runs, memory, |_, row| each(row))
+    }
 }
 
 /// Turns fingerprints (for i = 0) or the keys of tree i - 1 into the keys of tree i.
@@ -231,11 +197,4 @@ fn turn<R: Row>(records: &mut [R], i: usize) {
     if i > 0 {
         records.iter_mut().for_each(|r| r.turn(|key| key.rotate_left(16)));
     }
-}
-
-/// The entries of a bucket in an array whose buckets are in order.
-fn bucket_of<R: Row>(records: &mut [R], bucket: u16) -> &mut [R] {
-    let from = records.partition_point(|e| e.position().bucket() < bucket);
-    let to = records.partition_point(|e| e.position().bucket() <= bucket);
-    &mut records[from..to]
 }

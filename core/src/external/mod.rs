@@ -13,6 +13,6 @@ pub use sort::Record;
 pub use sorter::Sorter;
 pub use threads::on_threads;
 
-pub(crate) use sort::{sort, sort_on_threads};
+pub(crate) use sort::sort_on_threads;
 pub(crate) use sorter::{Reader, Run, Runs, is_full};
 pub(crate) use threads::{Gate, run, start};

@@ -84,19 +84,40 @@ pub(crate) struct Run {
 
 pub(crate) struct Runs<S> {
     file: S,
+    /// The run that is being written, and what of it is not in the file yet.
+    run: Run,
+    buffer: Vec<u8>,
     end: u64,
 }
 
 impl<S: Spill> Runs<S> {
     pub(crate) fn new(file: S) -> Self {
-        Runs { file, end: 0 }
+        Runs { file, run: Run::default(), buffer: Vec::with_capacity(LEAST_BUFFER + 16), end: 0 }
     }
 
     /// Writes records that are in order as a run.
     pub(crate) fn write<T: Record>(&mut self, sorted: &[T]) -> Result<Run> {
-        let mut writer = Writer::new(self);
-        sorted.iter().try_for_each(|record| writer.push(self, *record))?;
-        writer.finish(self)
+        sorted.iter().try_for_each(|record| self.push(*record))?;
+        self.finish()
+    }
+
+    fn push<T: Record>(&mut self, record: T) -> Result<()> {
+        encode(record, &mut self.buffer);
+        self.run.records += 1;
+        if self.buffer.len() < LEAST_BUFFER { Ok(()) } else { self.flush() }
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        self.file.append(&self.buffer)?;
+        self.end += self.buffer.len() as u64;
+        self.buffer.clear();
+        Ok(())
+    }
+
+    /// Ends a run.
+    fn finish(&mut self) -> Result<Run> {
+        self.flush()?;
+        Ok(std::mem::replace(&mut self.run, Run { at: self.end, records: 0 }))
     }
 
     /// Merges runs until `memory` bytes are enough to read all of them at the same time.
@@ -104,9 +125,8 @@ impl<S: Spill> Runs<S> {
         let at_once = (memory / LEAST_BUFFER).max(2);
         while runs.len() > at_once {
             let some: Vec<Run> = runs.drain(..at_once).collect();
-            let mut writer = Writer::new(self);
-            self.for_each(&some, memory, |runs, record: T| writer.push(runs, record))?;
-            runs.push(writer.finish(self)?);
+            self.for_each(&some, memory, |runs, record: T| runs.push(record))?;
+            runs.push(self.finish()?);
         }
         Ok(runs)
     }
@@ -135,39 +155,6 @@ impl<S: Spill> Runs<S> {
             each(self, record)?;
         }
         Ok(())
-    }
-
-    fn append(&mut self, bytes: &[u8]) -> Result<()> {
-        self.end += bytes.len() as u64;
-        self.file.append(bytes)
-    }
-}
-
-/// A run being written. Nothing else may be appended to the file meanwhile.
-struct Writer {
-    run: Run,
-    buffer: Vec<u8>,
-}
-
-impl Writer {
-    fn new<S: Spill>(runs: &Runs<S>) -> Self {
-        Writer { run: Run { at: runs.end, records: 0 }, buffer: Vec::with_capacity(LEAST_BUFFER + 16) }
-    }
-
-    fn push<T: Record, S: Spill>(&mut self, runs: &mut Runs<S>, record: T) -> Result<()> {
-        encode(record, &mut self.buffer);
-        self.run.records += 1;
-        if self.buffer.len() < LEAST_BUFFER {
-            return Ok(());
-        }
-        runs.append(&self.buffer)?;
-        self.buffer.clear();
-        Ok(())
-    }
-
-    fn finish<S: Spill>(self, runs: &mut Runs<S>) -> Result<Run> {
-        runs.append(&self.buffer)?;
-        Ok(self.run)
     }
 }
 

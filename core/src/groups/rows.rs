@@ -41,13 +41,12 @@ impl Record for Row {
 
     #[inline]
     fn to_parts(self) -> (u32, u64, u64) {
-        // With its sign flipped, a negative id comes first.
-        (0, self.fp, self.id.cast_unsigned() ^ 1 << 63)
+        (0, self.fp, self.id.cast_unsigned())
     }
 
     #[inline]
     fn from_parts(_: u32, fp: u64, id: u64) -> Row {
-        Row { fp, id: (id ^ 1 << 63).cast_signed() }
+        Row { fp, id: id.cast_signed() }
     }
 }
 

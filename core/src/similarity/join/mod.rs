@@ -11,7 +11,7 @@
 //! pass, and whose 128-bit sketches agree well enough, what they share in the prefixes is added up; those are compared that
 //! would reach t if all that is more frequent were shared too (Anastasiu and Karypis 2014).
 //!
-//! Memory is bounded: sets are kept in parts, in a file when they are many, and
+//! Memory is bounded: sets are kept in parts, in a file if they are more than one, and
 //! two parts at a time are joined.
 
 mod prefix;
@@ -58,7 +58,7 @@ impl<H: Host> SimilarPairs<H> {
         compare: &dyn Compare,
         mut take: impl FnMut(SimilarPair, &mut H) -> Result<()>,
     ) -> Result<()> {
-        let parts = self.sets.close(host)?;
+        let parts = self.sets.close();
         let (counts, weights) = (std::mem::take(&mut self.sets.counts), self.weights.as_deref());
         let by = Threshold { least: self.threshold, counts: &counts, weights };
         for one in 0..parts {

@@ -1,4 +1,4 @@
-//! Sets of n-grams: extracted from texts, kept in memory or in a file, and loaded part by part.
+//! Sets of n-grams: extracted from texts, kept in memory or, but for the last part, in a file, and loaded part by part.
 //!
 //! Frequencies are counted in a table of fixed size: two n-grams that share a cell both look more frequent than they are,
 //! which costs time and no answer, for the prefix filter needs one order of the n-grams, whichever it is.
@@ -6,7 +6,7 @@
 use crate::external::{Host, Reader, Result, Run, Runs};
 use crate::hash::GOLDEN;
 use crate::interrupt::{self, Meter};
-use crate::memory::{self, Room};
+use crate::memory::{self, Grow, Room};
 use crate::similarity::grams::numbers;
 use crate::text::Ngrams;
 
@@ -20,11 +20,6 @@ const READ: usize = 1 << 16;
 
 /// Sets one after the other: id, number of n-grams, n-grams in order.
 type Words = Vec<u64>;
-
-enum Part {
-    Memory(Words),
-    File { run: Run, words: usize },
-}
 
 /// How often n-grams occur, roughly.
 #[derive(Default)]
@@ -57,12 +52,10 @@ impl Counts {
 
 pub(super) struct Sets<H: Host> {
     n: usize,
-    memory: usize,
     part_words: usize,
+    /// The last part; those before it are in the file, each of so many words.
     current: Words,
-    parts: Vec<Part>,
-    /// Words of the parts in memory.
-    kept: usize,
+    parts: Vec<(Run, usize)>,
     file: Option<Runs<H::File>>,
     pub(super) counts: Counts,
     ngrams: Ngrams,
@@ -73,11 +66,9 @@ impl<H: Host> Sets<H> {
     pub(super) fn new(n: usize, memory: usize) -> Sets<H> {
         Sets {
             n: n.max(1),
-            memory,
             part_words: (memory / BYTES_PER_WORD).clamp(NARROWEST_PART, WIDEST_PART),
             current: Vec::new(),
             parts: Vec::new(),
-            kept: 0,
             file: None,
             counts: Counts::new(memory),
             ngrams: Ngrams::default(),
@@ -105,47 +96,30 @@ impl<H: Host> Sets<H> {
         Ok(())
     }
 
-    /// Closes the part that is being filled, and moves all parts to a file when they exceed half of the memory.
     fn close_part(&mut self, host: &mut H) -> Result<()> {
-        let part = std::mem::take(&mut self.current);
-        self.kept += part.len();
-        self.parts.push(Part::Memory(part));
-        if self.kept <= self.memory / 2 / 8 {
-            return Ok(());
-        }
+        interrupt::check();
         let file = self.file.get_or_insert_with(|| Runs::new(host.file()));
-        for part in &mut self.parts {
-            if let Part::Memory(words) = part {
-                interrupt::check();
-                *part = Part::File { run: file.write(words)?, words: words.len() };
-            }
-        }
-        self.kept = 0;
+        self.parts.grow((file.write(&self.current)?, self.current.len()))?;
+        self.current.clear();
         Ok(())
     }
 
     /// No more texts; the number of parts.
-    pub(super) fn close(&mut self, host: &mut H) -> Result<usize> {
-        if !self.current.is_empty() {
-            self.close_part(host)?;
-        }
+    pub(super) fn close(&mut self) -> usize {
         self.ngrams = Ngrams::default();
-        Ok(self.parts.len())
+        self.parts.len() + usize::from(!self.current.is_empty())
     }
 
     pub(super) fn load(&mut self, part: usize) -> Result<Words> {
-        match (&self.parts[part], &mut self.file) {
-            (Part::Memory(words), _) => Ok(memory::copy(words)?),
-            (Part::File { run, words }, Some(file)) => {
-                let mut loaded = memory::with_capacity(*words)?;
-                let mut reader = Reader::new(*run, READ);
-                while let Some(word) = reader.next(file)? {
-                    self.meter.work(1);
-                    loaded.push(word);
-                }
-                Ok(loaded)
-            }
-            (Part::File { .. }, None) => Ok(Words::new()),
+        let (Some(&(run, words)), Some(file)) = (self.parts.get(part), &mut self.file) else {
+            return Ok(memory::copy(&self.current)?);
+        };
+        let mut loaded = memory::with_capacity(words)?;
+        let mut reader = Reader::new(run, READ);
+        while let Some(word) = reader.next(file)? {
+            self.meter.work(1);
+            loaded.push(word);
         }
+        Ok(loaded)
     }
 }
