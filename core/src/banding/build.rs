@@ -51,7 +51,8 @@ pub struct Builder<'h, H: Host, R: Row> {
 
 impl<'h, H: Host, R: Row> Builder<'h, H, R> {
     /// A build of pages with bodies of `body_len` bytes that collects rows in up to `memory` bytes (64 kB
-    /// at least). In addition a build takes a few pages, and about twenty bytes per leaf of one tree.
+    /// at least). In addition a build takes a few pages, about twenty bytes per leaf of one tree, and where buckets are hot
+    /// an eighth of that memory.
     pub fn new(options: Options, body_len: usize, memory: usize, host: &'h mut H) -> Result<Self> {
         options.validate_for(body_len)?;
         let memory = memory.max(LEAST_MEMORY);

@@ -12,10 +12,10 @@
 
 use super::cursor::Cursor;
 use super::descend::{Trace, WAYS, descend, retry};
-use super::error::{Astray, Error, Result, Way, corrupt, moved};
+use super::error::{Astray, Error, Result, Way, moved, sound};
 use super::hot::{BucketState, second_levels, states};
 use super::key::{BLOCKS, Position, TREES, Tid, Tree};
-use super::leaf::Leaf;
+use super::leaf::{Leaf, NARROW};
 use super::meta::{Index, METAPAGE};
 use super::page::{Header, Kind, Separator, find_child, separator};
 use super::ranges::Ranges;
@@ -194,9 +194,8 @@ impl<P: Pages, S: CheckSink> Check<'_, P, S> {
         let page = retry(pages, || descend(pages, tree, root, level, mark, &mut Trace::new()))?;
         let (block, header, body) = (page.block, page.header, page.body[..page.header.used].to_vec());
         drop(page);
-        if header.level != level || header.low != mark {
-            return corrupt(block, "the page does not begin where the one to its left ends");
-        }
+        let adjoins = header.level == level && header.low == mark;
+        sound(adjoins, block, "the page does not begin where the one to its left ends")?;
         for n in 0..header.count {
             let ahead = n + self.pages.prefetch_distance();
             if ahead > n && ahead < header.count {
@@ -277,9 +276,7 @@ impl<P: Pages, S: CheckSink> Check<'_, P, S> {
     ) -> Way<Option<Link>> {
         loop {
             self.pages.delay_point();
-            if !self.see(block) && self.at_rest {
-                corrupt(block, "the page is reached a second time")?;
-            }
+            sound(self.see(block) || !self.at_rest, block, "the page is reached a second time")?;
             let body = self.pages.read(block)?;
             let header = Header::read_tree(block, &body, self.tree)?;
             if header.level != level {
@@ -307,7 +304,7 @@ impl<P: Pages, S: CheckSink> Check<'_, P, S> {
         let (tree, t) = (header.tree, header.tree.number());
         let leaf = Leaf::read(block, body, header)?;
         if !leaf.layout.covers(&header) {
-            self.find(block, tree, "the entries' keys are narrower than the page's key range");
+            self.find(block, tree, NARROW);
         }
         let (mut outside, mut cold, mut no_row) = (0, 0, 0);
         for entry in leaf.iter() {

@@ -10,7 +10,7 @@
 //! the length again before it ends, so it gets there. Entries of the rows to delete are not added
 //! meanwhile: their tids are dead until VACUUM has finished with all indexes. Emptied leaves are [recycled](super::recycle).
 
-use super::error::{Result, corrupt};
+use super::error::{Result, sound};
 use super::key::{Position, Tid, Tree};
 use super::leaf::{Layout, Leaf, packed_image, remove_dead};
 use super::meta::Index;
@@ -168,10 +168,8 @@ fn leaf_entries(block: u32, body: &[u8]) -> Result<Option<(Header, Layout, Vec<P
     let leaf = Leaf::read(block, body, header)?;
     let entries: Vec<Position> = leaf.iter().collect();
     // Who is asked which rows are dead may rely on their being rows.
-    match entries.iter().all(|entry| entry.tid.can_be_a_row()) {
-        true => Ok(Some((header, leaf.layout, entries))),
-        false => corrupt(block, NO_ROW),
-    }
+    sound(entries.iter().all(|entry| entry.tid.can_be_a_row()), block, NO_ROW)?;
+    Ok(Some((header, leaf.layout, entries)))
 }
 
 /// Which rows are dead, as far as that was asked before.

@@ -11,7 +11,7 @@
 //! so that one step to the right is rare, and a second one rarer. Leaves do go away ([`recycle`](super::recycle)): one is
 //! taken only if it says itself that it begins where it should and covers the position; else the way begins [`retry`].
 
-use super::error::{Astray, Result, Way, corrupt, moved};
+use super::error::{Astray, Result, Way, corrupt, moved, sound};
 use super::key::{Position, Tree};
 use super::page::{Header, MAX_LEVEL, Separator, find_child, separator};
 use super::storage::{Pages, WritePage};
@@ -28,10 +28,8 @@ impl<B: Deref<Target = [u8]>> Locked<B> {
     #[inline]
     pub(crate) fn child(&self, target: Position) -> Result<Separator> {
         let to = separator(&self.body, find_child(&self.body, self.header.count, target));
-        match to.child == self.block {
-            true => corrupt(to.child, "a separator points to its own page"),
-            false => Ok(to),
-        }
+        sound(to.child != self.block, to.child, "a separator points to its own page")?;
+        Ok(to)
     }
 
     /// Where the child that covers `target` ends.
@@ -99,9 +97,8 @@ pub(crate) fn descend<'p, P: Pages>(
     // A root stays where it is.
     let header = Header::read_tree(root, &body, tree).map_err(Astray::damage)?;
     let mut page = Locked { block: root, header, body };
-    if page.header.level > MAX_LEVEL || !page.header.covers(target) {
-        corrupt(root, "the root does not cover all keys")?;
-    }
+    let is_root = page.header.level <= MAX_LEVEL && page.header.covers(target);
+    sound(is_root, root, "the root does not cover all keys")?;
     while page.header.level > level {
         trace.fanout *= page.children(trace.within);
         let (child, below) = (page.child(target)?, page.header.level - 1);
@@ -135,9 +132,9 @@ pub(crate) fn lock_covering<'p, P: Pages>(
     target: Position,
     held: &P::Write<'p>,
 ) -> Way<Locked<P::Write<'p>>> {
-    covering(tree, from, level, target, |block| match block == held.block() {
-        true => corrupt(block, "a page is reached from a page above it a second time"),
-        false => pages.lock(block),
+    covering(tree, from, level, target, |block| {
+        sound(block != held.block(), block, "a page is reached from a page above it a second time")?;
+        pages.lock(block)
     })
 }
 
@@ -164,9 +161,8 @@ fn covering<B: Deref<Target = [u8]>>(
         match header.high {
             // The low key grows from page to page: this ends.
             Some(high) if high <= target => {
-                if header.right == block || header.right == 0 {
-                    corrupt(block, "the page does not link to the one to its right")?;
-                }
+                let links = header.right != block && header.right != 0;
+                sound(links, block, "the page does not link to the one to its right")?;
                 (block, low) = (header.right, high);
             }
             _ => return Ok(Locked { block, header, body }),

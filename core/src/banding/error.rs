@@ -77,6 +77,11 @@ pub(crate) fn moved<T>(block: u32, what: impl Into<Cow<'static, str>>) -> Way<T>
     Err(Astray::Moved { block, what: what.into() })
 }
 
+/// Damage unless something holds of a page.
+pub(crate) fn sound(holds: bool, block: u32, what: &'static str) -> Result<()> {
+    if holds { Ok(()) } else { corrupt(block, what) }
+}
+
 pub(crate) fn corrupt<T>(block: u32, what: impl Into<Cow<'static, str>>) -> Result<T> {
     Err(Error::Corrupt { block, what: what.into() })
 }

@@ -15,9 +15,9 @@
 //! trees: an entry missing there belongs to a row whose insert never returned, hence never committed.
 
 use super::descend::{Trace, descend, lock_covering, retry};
-use super::error::{Result, Way, corrupt, moved};
+use super::error::{Result, Way, corrupt, moved, sound};
 use super::key::{Position, Tid, Tree};
-use super::leaf::{Leaf, Plan, leaf_image, plan_insert};
+use super::leaf::{Leaf, NARROW, Plan, leaf_image, plan_insert};
 use super::meta::Index;
 use super::page::{
     HEADER, Header, Kind, MAX_LEVEL, RIGHT_LINK, Separator, USED_AND_COUNT, find_child, inner_image, put,
@@ -102,9 +102,7 @@ fn append<P: Pages>(pages: &P, targets: &[Target]) -> Way<Append> {
         let block = leaf.block();
         pages.check_predicate(block);
         let view = Leaf::read(block, &leaf, header)?;
-        if !view.layout.covers(&header) {
-            corrupt(block, "the entries' keys are narrower than the page's key range")?;
-        }
+        sound(view.layout.covers(&header), block, NARROW)?;
         // Who promotes its bucket may have copied it.
         if target.tree.sub_block() > 0 && view.contains(target.entry) {
             continue;
@@ -119,15 +117,12 @@ fn append<P: Pages>(pages: &P, targets: &[Target]) -> Way<Append> {
         return Ok(Append::Done);
     }
     let patches: Vec<[(usize, &[u8]); 2]> = plans.iter().map(Plan::patches).collect();
-    let mut edits = Vec::with_capacity(plans.len());
-    for ((page, plan), patches) in leaves.iter_mut().zip(&plans).zip(&patches) {
-        let change = match plan {
-            Plan::Repack(image) => Change::Image(image),
-            _ => Change::Patch(patches),
-        };
-        edits.push(Edit { page, change, fresh: false });
-    }
-    pages.commit(&mut edits)?;
+    let edits = leaves.iter_mut().zip(&plans).zip(&patches).map(|((page, plan), patches)| {
+        let change =
+            if let Plan::Repack(image) = plan { Change::Image(image) } else { Change::Patch(patches) };
+        Edit { page, change, fresh: false }
+    });
+    pages.commit(&mut edits.collect::<Vec<_>>())?;
     Ok(Append::Done)
 }
 
@@ -186,9 +181,8 @@ fn split_page<P: Pages>(pages: &P, Target { tree, root, entry }: Target, level: 
     put(&mut halves.left, RIGHT_LINK, &right.to_le_bytes());
     let mut parent = lock_covering(pages, tree, parent, level + 1, entry, &page)?;
     let (above, at) = (parent.header, find_child(&parent.body, parent.header.count, entry));
-    if separator(&parent.body, at) != (Separator { low: header.low, child: block }) {
-        corrupt(parent.block, "a separator is not the one of the page it led to")?;
-    }
+    let led = separator(&parent.body, at) == Separator { low: header.low, child: block };
+    sound(led, parent.block, "a separator is not the one of the page it led to")?;
     if above.used + above.separator() > pages.body_len() {
         return Ok(false);
     }
@@ -261,9 +255,8 @@ fn halves_of(
     block: u32,
     images: impl Fn(Header, Header) -> Option<(Vec<u8>, Vec<u8>)>,
 ) -> Result<Option<Halves>> {
-    if middle <= header.low || header.high.is_some_and(|high| middle >= high) {
-        return corrupt(block, "an entry lies outside the page's key range");
-    }
+    let inside = middle > header.low && header.high.is_none_or(|high| middle < high);
+    sound(inside, block, "an entry lies outside the page's key range")?;
     let left = Header { high: Some(middle), ..header };
     let right = Header { low: middle, ..header };
     match images(left, right) {
@@ -304,9 +297,7 @@ fn split_root<'p, P: Pages>(
     header: Header,
     mut halves: Halves,
 ) -> Result<()> {
-    if header.level == MAX_LEVEL {
-        return corrupt(root.block(), "the tree is too high");
-    }
+    sound(header.level < MAX_LEVEL, root.block(), "the tree is too high")?;
     let mut left = pages.extend()?;
     let mut right = pages.extend()?;
     pages.copy_predicate(root.block(), left.block());

@@ -14,11 +14,13 @@
 //! Where a leaf's range covers several scopes, scope - low scope follows in bytes of its own, as many as `width`
 //! has beyond the three fields; most leaves of large scopes have none.
 
-use super::error::{Result, corrupt};
+use super::error::{Result, corrupt, sound};
 use super::key::{Position, Tid};
 use super::page::{HEADER, Header, USED_AND_COUNT, used_and_count};
 
 const BITS_AT: usize = 52;
+/// The damage of a leaf that not all its entries could stand in.
+pub(crate) const NARROW: &str = "the entries' keys are narrower than the page's key range";
 /// The widest entry: 64 + 32 + 16 bits, and a scope.
 pub(crate) const MAX_WIDTH: usize = 14 + 4;
 
@@ -101,10 +103,8 @@ impl Layout {
             && total as usize <= layout.width * 8
             && layout.scope_bytes <= if header.scoped { 4 } else { 0 }
             && header.used == HEADER + header.count * layout.width;
-        match sane {
-            true => Ok(layout),
-            false => corrupt(block, "the layout of the leaf's entries contradicts its header"),
-        }
+        sound(sane, block, "the layout of the leaf's entries contradicts its header")?;
+        Ok(layout)
     }
 
     /// Whether keys and scopes are wide enough for the page's whole range.
@@ -342,6 +342,7 @@ mod tests {
     use super::*;
     use crate::banding::key::Tree;
     use crate::banding::page::Kind;
+    use crate::hash::GOLDEN;
 
     /// Protects the packing: every width from a run of one key to full 64-bit ranges round-trips.
     #[test]
@@ -354,17 +355,11 @@ mod tests {
                 let top = low.key.wrapping_add(low_mask(key_bits));
                 let high = (top != u64::MAX).then(|| Position::start(0, top + 1));
                 let header = Header::new(Kind::Leaf, Tree::main(1), 0, low, high);
-                let entries: Vec<Position> = (0..20u64)
-                    .map(|n| {
-                        let key =
-                            low.key.wrapping_add(n.wrapping_mul(0x9e37_79b9_7f4a_7c15) & low_mask(key_bits));
-                        Position {
-                            scope: 0,
-                            key,
-                            tid: Tid::new(block / (n as u32 + 1), offset / (n as u16 + 1)),
-                        }
-                    })
-                    .collect();
+                let entry = |n: u16| {
+                    let key = low.key.wrapping_add(u64::from(n).wrapping_mul(GOLDEN) & low_mask(key_bits));
+                    Position { scope: 0, key, tid: Tid::new(block / (u32::from(n) + 1), offset / (n + 1)) }
+                };
+                let entries: Vec<Position> = (0..20).map(entry).collect();
                 let mut body = leaf_image(header, &entries, 512).unwrap();
                 body.resize(512, 0);
                 let header = Header::read(1, &body).unwrap().unwrap();

@@ -15,7 +15,7 @@
 //!
 //! WAL: a change of the metapage is in one record with the page it begins to point to.
 
-use super::error::{Error, Result, corrupt};
+use super::error::{Error, Result, corrupt, sound};
 use super::key::{BLOCKS, Position, TREES, Tree};
 use super::leaf::leaf_image;
 use super::page::{HEADER, Header, Kind, get_u32, get_u64, put};
@@ -107,9 +107,8 @@ impl Index {
 
     pub(crate) fn decode(body: &[u8], body_len: usize) -> Result<Index> {
         let header = Header::read(METAPAGE, body)?;
-        if header.is_none_or(|h| h.kind != Kind::Meta) || get_u64(body, HEADER) != MAGIC {
-            return corrupt(METAPAGE, "this is not the metapage of a banding index");
-        }
+        let is_meta = header.is_some_and(|h| h.kind == Kind::Meta) && get_u64(body, HEADER) == MAGIC;
+        sound(is_meta, METAPAGE, "this is not the metapage of a banding index")?;
         let found = get_u32(body, HEADER + 8);
         if found != FORMAT_VERSION {
             return Err(Error::Version { found, supported: FORMAT_VERSION });
@@ -134,9 +133,7 @@ impl Index {
             scoped: features & SCOPES != 0,
             counted: get_u32(body, COUNTED),
         };
-        if index.options.validate().is_err() {
-            return corrupt(METAPAGE, "the options are out of range");
-        }
+        sound(index.options.validate().is_ok(), METAPAGE, "the options are out of range")?;
         for (n, page) in index.roots.iter_mut().chain(&mut index.hot).enumerate() {
             *page = get_u32(body, ROOTS + 4 * n);
         }

@@ -47,7 +47,10 @@ pub struct NearestScan {
     query: u64,
     /// Rows further away are not wanted.
     limit: u32,
-    phase: Phase,
+    /// `None`: not chosen yet.
+    method: Option<Method>,
+    /// A distance that is found by a scan of its own: in a second level, or for it has too many rows to wait.
+    stream: Option<Box<RangeScan>>,
     /// All rows nearer than this have been returned, or are in `ready`.
     done: u32,
     ready: Vec<Hit>,
@@ -62,22 +65,11 @@ pub struct NearestScan {
     reads: u64,
 }
 
-#[derive(Debug, Clone)]
-enum Phase {
-    New,
-    Shells,
-    Whole,
-    /// One distance by a scan of its own.
-    Stream(Box<RangeScan>, Between),
-    End,
-}
-
-/// Why a distance is streamed.
+/// How the next rows are found.
 #[derive(Debug, Clone, Copy)]
-enum Between {
-    /// It is at most 3, and a bucket of the query has a second level.
+enum Method {
+    /// Distances up to 3 one by one, for a bucket of the query has a second level.
     Hot,
-    /// It has too many rows to wait, between two readings of shells or of whole trees.
     Shells,
     Whole,
 }
@@ -134,7 +126,8 @@ impl NearestScan {
             index: *index,
             scope: index.whole_scope(),
             query: fingerprint,
-            phase: Phase::New,
+            method: None,
+            stream: None,
             done: 0,
             ready: Vec::new(),
             waiting: Waiting::new(FAR_HORIZON.min(limit) + 1),
@@ -164,10 +157,27 @@ impl NearestScan {
     pub fn next_batch<P: Pages>(&mut self, pages: &P, enough: usize, hits: &mut Vec<Hit>) -> Result<bool> {
         let enough = enough.max(1);
         while self.ready.is_empty() {
-            if matches!(self.phase, Phase::End) {
+            if self.stream.is_none() && self.done > self.limit {
                 return Ok(false);
             }
-            self.advance(pages, enough)?;
+            pages.delay_point();
+            match (&self.stream, self.method) {
+                (Some(_), _) => self.stream(pages, enough)?,
+                (None, None) => {
+                    let hot =
+                        second_levels(pages, &self.index, self.query, |state| state == BucketState::Hot)?;
+                    self.method = Some(match self.scope {
+                        None => Method::Whole,
+                        Some(_) if !hot.is_empty() => Method::Hot,
+                        Some(_) => Method::Shells,
+                    });
+                }
+                (None, Some(Method::Hot)) if self.done <= 3 => self.stream = Some(self.next_distance()),
+                (None, Some(Method::Hot)) => self.method = Some(Method::Shells),
+                (None, Some(Method::Shells)) if self.covered() >= self.waiting.cut => self.beyond_cut(),
+                (None, Some(Method::Shells)) => self.grow(pages)?,
+                (None, Some(Method::Whole)) => self.pass(pages)?,
+            }
         }
         let n = self.ready.len().min(enough);
         hits.extend(self.ready.drain(self.ready.len() - n..).rev());
@@ -179,60 +189,36 @@ impl NearestScan {
         self.reads
     }
 
-    /// One step towards the next rows.
-    fn advance<P: Pages>(&mut self, pages: &P, enough: usize) -> Result<()> {
-        pages.delay_point();
-        match std::mem::replace(&mut self.phase, Phase::End) {
-            Phase::End => {}
-            Phase::New => {
-                let hot = second_levels(pages, &self.index, self.query, |state| state == BucketState::Hot)?;
-                self.phase = match self.scope {
-                    None => Phase::Whole,
-                    Some(_) if !hot.is_empty() => self.stream(Between::Hot),
-                    Some(_) => Phase::Shells,
-                };
-            }
-            Phase::Shells => self.phase = self.grow(pages)?,
-            Phase::Whole => self.phase = self.pass(pages)?,
-            Phase::Stream(mut scan, between) => {
-                let before = scan.pages_read();
-                let more = scan.next_batch(pages, enough, &mut self.ready)?;
-                self.reads += scan.pages_read() - before;
-                self.phase = match more {
-                    true => Phase::Stream(scan, between),
-                    false => {
-                        self.done += 1;
-                        match between {
-                            _ if self.done > self.limit => Phase::End,
-                            Between::Hot if self.done <= 3 => self.stream(Between::Hot),
-                            Between::Hot => Phase::Shells,
-                            Between::Shells => self.shells_again(),
-                            Between::Whole => Phase::Whole,
-                        }
-                    }
-                };
-            }
+    /// A scan of the next distance alone.
+    fn next_distance(&self) -> Box<RangeScan> {
+        Box::new(self.between(self.done, self.done))
+    }
+
+    /// Goes on with the distance that has a scan of its own.
+    fn stream<P: Pages>(&mut self, pages: &P, enough: usize) -> Result<()> {
+        let Some(mut scan) = self.stream.take() else { return Ok(()) };
+        let before = scan.pages_read();
+        let more = scan.next_batch(pages, enough, &mut self.ready)?;
+        self.reads += scan.pages_read() - before;
+        if more {
+            self.stream = Some(scan);
+            return Ok(());
+        }
+        self.done += 1;
+        if matches!(self.method, Some(Method::Shells)) {
+            self.shells_again();
         }
         Ok(())
     }
 
-    /// Streams the next distance.
-    fn stream(&self, why: Between) -> Phase {
-        let scan = self.between(self.done, self.done);
-        Phase::Stream(Box::new(if matches!(why, Between::Whole) { scan.whole() } else { scan }), why)
-    }
-
-    fn whole_or_end(&self) -> Phase {
-        if self.done > self.limit { Phase::End } else { Phase::Whole }
+    /// The distances that are covered.
+    fn covered(&self) -> u32 {
+        self.radii.iter().map(|r| r + 1).sum::<i32>() as u32
     }
 
     /// Covers one more distance by reading one shell.
-    fn grow<P: Pages>(&mut self, pages: &P) -> Result<Phase> {
-        let Some(scope) = self.scope else { return Ok(self.change_to_whole()) };
-        let covered: i32 = self.radii.iter().map(|r| r + 1).sum();
-        if covered as u32 >= self.waiting.cut {
-            return Ok(self.beyond_cut());
-        }
+    fn grow<P: Pages>(&mut self, pages: &P) -> Result<()> {
+        let (scope, covered) = (self.scope.unwrap_or_default(), self.covered());
         // Blocks in turn: the radii stay as even as can be.
         let i = (covered as usize) % BLOCKS;
         self.radii[i] += 1;
@@ -256,7 +242,8 @@ impl NearestScan {
                 // The next three steps cost as much again, and the whole tree once.
                 if leaves_read(all, shell) * BLOCKS as f64 > all {
                     self.reads += cursor.reads;
-                    return Ok(self.change_to_whole());
+                    self.change_to_whole();
+                    return Ok(());
                 }
             }
             let (done, waiting) = (self.done, &mut self.waiting);
@@ -272,33 +259,26 @@ impl NearestScan {
             }
         }
         self.reads += cursor.reads;
-        let covered = covered as u32;
-        if covered >= self.waiting.cut {
-            return Ok(self.beyond_cut());
-        }
-        if covered >= self.done {
+        if (self.done..self.waiting.cut).contains(&covered) {
             self.ready = self.waiting.take(covered);
             self.done = covered + 1;
         }
-        Ok(if self.done > self.limit { Phase::End } else { Phase::Shells })
+        Ok(())
     }
 
     /// The waiting rows are exhausted up to where rows were dropped: at the horizon, or at a distance that has
     /// too many.
-    fn beyond_cut(&mut self) -> Phase {
+    fn beyond_cut(&mut self) {
         if self.waiting.cut > self.horizon {
             return self.shells_again();
         }
         self.waiting = Waiting::new(0);
-        self.stream(Between::Shells)
+        self.stream = Some(self.next_distance());
     }
 
     /// Reads shells again for the rows not returned yet: up to the near horizon, from there on up to the far one,
     /// and not beyond.
-    fn shells_again(&mut self) -> Phase {
-        if self.done > self.limit {
-            return Phase::End;
-        }
+    fn shells_again(&mut self) {
         if self.done > self.horizon {
             if self.horizon >= FAR_HORIZON {
                 return self.change_to_whole();
@@ -307,17 +287,16 @@ impl NearestScan {
         }
         self.waiting = Waiting::new(self.horizon.min(self.limit) + 1);
         self.radii = [-1; BLOCKS];
-        Phase::Shells
     }
 
     /// Drops the waiting rows: none has been returned, and a pass finds them again.
-    fn change_to_whole(&mut self) -> Phase {
+    fn change_to_whole(&mut self) {
         self.waiting = Waiting::new(0);
-        self.whole_or_end()
+        self.method = Some(Method::Whole);
     }
 
     /// Reads one whole tree for the nearest rows not returned yet.
-    fn pass<P: Pages>(&mut self, pages: &P) -> Result<Phase> {
+    fn pass<P: Pages>(&mut self, pages: &P) -> Result<()> {
         // Not more than may be asked for next: a row too far away costs only the computation of its distance.
         let furthest = nearest_distance(self.rows, self.per_pass, self.done).min(self.limit);
         let mut waiting = Waiting::new(furthest + 1);
@@ -335,10 +314,11 @@ impl NearestScan {
         self.reads += scan.pages_read();
         if waiting.cut <= self.done {
             // The very next distance has too many rows to keep.
-            return Ok(self.stream(Between::Whole));
+            self.stream = Some(Box::new(self.next_distance().whole()));
+            return Ok(());
         }
         self.ready = waiting.from(self.done);
         self.done = waiting.cut;
-        Ok(self.whole_or_end())
+        Ok(())
     }
 }

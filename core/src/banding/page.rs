@@ -21,7 +21,7 @@
 //! low key of its child. The first one equals the page's low key. A body of zeroes is an unused page; a free one
 //! ([`recycle`](super::recycle)) has no entries, and the next free one for its right sibling.
 
-use super::error::{Result, Way, corrupt, moved};
+use super::error::{Result, Way, corrupt, moved, sound};
 use super::key::{Position, Tid, Tree};
 
 /// Bytes before the entries.
@@ -175,9 +175,7 @@ impl Header {
                 false => corrupt(block, format!("magic number {:#06x} is not a page's", get_u16(body, 0))),
             };
         }
-        if body.len() < HEADER {
-            return corrupt(block, "the page is too short");
-        }
+        sound(body.len() >= HEADER, block, "the page is too short")?;
         let Some(&kind) = KINDS.get(usize::from(body[2]).wrapping_sub(1)) else {
             return corrupt(block, format!("page kind {} is unknown", body[2]));
         };
@@ -198,24 +196,20 @@ impl Header {
         if header.used < HEADER || header.used > body.len() {
             return corrupt(block, format!("{} bytes in use of {}", header.used, body.len()));
         }
-        if header.high.is_some_and(|high| high <= header.low) {
-            return corrupt(block, "the high key is not above the low key");
-        }
-        let bad = match kind {
-            Kind::Leaf => header.level != 0,
-            Kind::Free => header.count != 0 || header.used != HEADER,
+        let is_range = header.high.is_none_or(|high| high > header.low);
+        sound(is_range, block, "the high key is not above the low key")?;
+        let sane = match kind {
+            Kind::Leaf => header.level == 0,
+            Kind::Free => header.count == 0 && header.used == HEADER,
             Kind::Inner => {
-                header.level == 0
-                    || header.level > MAX_LEVEL
-                    || header.count == 0
-                    || header.used != HEADER + header.count * header.separator()
+                (1..=MAX_LEVEL).contains(&header.level)
+                    && header.count > 0
+                    && header.used == HEADER + header.count * header.separator()
             }
-            _ => false,
+            _ => true,
         };
-        match bad {
-            true => corrupt(block, "level, count and used bytes contradict one another"),
-            false => Ok(Some(header)),
-        }
+        sound(sane, block, "level, count and used bytes contradict one another")?;
+        Ok(Some(header))
     }
 
     /// Reads a header that must be of a page of `tree`, which a page stays with for ever; it may have become free.
@@ -289,13 +283,10 @@ impl Separator {
 /// The `n`-th separator.
 #[inline]
 pub(crate) fn separator(body: &[u8], n: usize) -> Separator {
-    if body[5] & SCOPED == 0 {
-        let at = HEADER + n * SEPARATOR;
-        return Separator { low: get_position(body, at), child: get_u32(body, at + 14) };
-    }
-    let at = HEADER + n * SCOPED_SEPARATOR;
-    let low = Position { scope: get_u32(body, at + 18), ..get_position(body, at) };
-    Separator { low, child: get_u32(body, at + 14) }
+    let scoped = body[5] & SCOPED != 0;
+    let at = HEADER + n * if scoped { SCOPED_SEPARATOR } else { SEPARATOR };
+    let scope = if scoped { get_u32(body, at + 18) } else { 0 };
+    Separator { low: Position { scope, ..get_position(body, at) }, child: get_u32(body, at + 14) }
 }
 
 /// The separator to follow for `target`: the last one not above it. The header says that the page

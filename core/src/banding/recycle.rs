@@ -28,7 +28,7 @@
 //! Bulk deletes come one at a time.
 
 use super::descend::{Trace, descend, lock_covering, retry};
-use super::error::{Error, Result, Way, corrupt};
+use super::error::{Error, Result, Way, corrupt, sound};
 use super::key::{Position, Tree};
 use super::leaf::{Leaf, leaf_image};
 use super::meta::{COUNTED, FEATURES, FREE, Index, MAX_BUCKET, METAPAGE, RECYCLED, USED, WALKED};
@@ -191,9 +191,8 @@ fn unlink<P: Pages>(pages: &P, tree: Tree, root: u32, low: Position) -> Way<Opti
     }
     let mut page = pages.lock_pinned(page)?;
     let header = Header::read_tree(own.child, &page, tree)?;
-    if header.kind != Kind::Leaf || header.low != low {
-        corrupt(own.child, "the page does not begin where the one to its left ends")?;
-    }
+    let adjoins = header.kind == Kind::Leaf && header.low == low;
+    sound(adjoins, own.child, "the page does not begin where the one to its left ends")?;
     if header.count > 0 {
         return Ok(None);
     }

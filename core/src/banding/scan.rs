@@ -9,7 +9,7 @@
 
 use super::cursor::Cursor;
 use super::descend::Locked;
-use super::error::{Result, corrupt};
+use super::error::{Result, sound};
 use super::hot::{self, BucketState};
 use super::key::{BLOCKS, Position, Tid, Tree};
 use super::meta::Index;
@@ -51,7 +51,7 @@ impl<B: Deref<Target = [u8]>> Locked<B> {
                 found(Hit { distance: diff.count_ones(), tid: entry.tid, fingerprint: query ^ diff });
             }
         });
-        if rows { Ok(()) } else { corrupt(self.block, NO_ROW) }
+        sound(rows, self.block, NO_ROW)
     }
 }
 

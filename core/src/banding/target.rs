@@ -1,7 +1,7 @@
 //! The leaves that a row's entries belong on: found one by one, and locked together.
 
 use super::descend::{Trace, descend};
-use super::error::{Result, Way, corrupt, moved};
+use super::error::{Result, Way, moved, sound};
 use super::hot::{BucketState, second_levels};
 use super::key::{BLOCKS, Position, Tree};
 use super::meta::Index;
@@ -62,9 +62,7 @@ pub(crate) fn lock_leaves<'p, P: Pages>(
     let mut blocks = [0; MAX_EDITS];
     for (n, target) in targets.iter().enumerate() {
         let block = leaf_of(pages, *target)?;
-        if blocks[..n].contains(&block) {
-            corrupt(block, "two trees lead to this page")?;
-        }
+        sound(!blocks[..n].contains(&block), block, "two trees lead to this page")?;
         blocks[n] = block;
         pins.push(pages.pin(block)?);
     }
