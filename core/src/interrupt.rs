@@ -78,20 +78,3 @@ pub fn sort_and_dedup<T: Ord>(list: &mut Vec<T>) {
         x == y
     });
 }
-
-#[cfg(test)]
-pub(crate) mod testing {
-    use std::cell::Cell;
-
-    thread_local! {
-        static MADE: Cell<usize> = const { Cell::new(0) };
-    }
-
-    /// How many checks `work` makes on this thread.
-    pub(crate) fn checks(work: impl FnOnce()) -> usize {
-        super::set_hook(|| MADE.set(MADE.get() + 1));
-        let before = MADE.get();
-        work();
-        MADE.get() - before
-    }
-}

@@ -1,7 +1,7 @@
 //! Closed shapes: what is written so that it can only be a name. Codes of letters and digits (models, orders, plates), e-mail
 //! addresses, hosts and pages, addresses of machines, versions.
 
-use super::templates::foot_of;
+use super::letters::foot_of;
 use super::tokens::Text;
 use crate::interrupt::checked;
 use crate::memory::{OrRaise, collect};
@@ -20,8 +20,6 @@ enum Shape {
     Machine,
     Version,
 }
-
-const SHAPES: [Shape; 5] = [Shape::Code, Shape::Mail, Shape::Page, Shape::Machine, Shape::Version];
 
 fn shapes(text: &str) -> Vec<(Shape, &str)> {
     let belongs = |c: char| c.is_ascii_alphanumeric() || "-/._@+:?=&%~".contains(c);
@@ -113,7 +111,8 @@ pub(super) fn differing<'t>(texts: [&'t Text; 2], free: &[Vec<usize>; 2]) -> Opt
         return None;
     }
     let (all_a, all_b) = (flat(all_a), flat(all_b));
-    SHAPES.into_iter().find_map(|shape| {
+    let all = [Shape::Code, Shape::Mail, Shape::Page, Shape::Machine, Shape::Version];
+    all.into_iter().find_map(|shape| {
         let of = |all: &[(Shape, &'t str)]| {
             all.iter().filter(|it| it.0 == shape).map(|it| it.1).collect::<Vec<_>>()
         };

@@ -2,8 +2,9 @@
 
 use super::align::{self, Replaced};
 use super::chinese_words as words;
+use super::letters::{LETTER, LETTER_RUN, foot_of, is_letter_of, sender_at};
 use super::spans::{DATE, NAME, NUMBER, SLOT, Side, Span, Verdict};
-use super::templates::{self, LETTER, LETTER_RUN, Read, Slot};
+use super::templates::{Read, Slot, is_one_value};
 use super::tokens::{BREAK, Form, Ids, Text, Token};
 use super::{chinese, english, numbers};
 use crate::interrupt::check;
@@ -141,7 +142,7 @@ impl Differences {
         let mut again: Vec<[&str; 2]> = Vec::new();
         let letter = self.letter();
         let sender = letter.as_ref().and_then(|_| self.sender()).unwrap_or_default();
-        let feet = [&self.a, &self.b].map(templates::foot_of);
+        let feet = [&self.a, &self.b].map(foot_of);
         for (at, span) in self.spans() {
             check();
             let span = &span;
@@ -182,7 +183,7 @@ impl Differences {
             let [x, _] = span.sides.each_ref().map(|side| &side.tokens);
             let in_letter = letter.as_ref().is_none_or(|letter| x.start < letter.end && letter.start < x.end);
             let counts = slot == Slot::Told || slot != Slot::None && in_letter && !in_foot;
-            if counts && !templates::is_one_value(span) {
+            if counts && !is_one_value(span) {
                 found.push((at, self.named(span, SLOT)));
             }
         }
@@ -202,17 +203,13 @@ impl Differences {
             let words = side.tokens.clone().filter(|&at| text.tokens[at].form != Form::Break);
             words.map(|at| read.as_ref().map_or(Slot::None, |read| read.slots[at]))
         });
-        let slots: Vec<Slot> = memory::collect(slots).or_raise();
-        let is_free = |slot: &Slot| *slot == Slot::Free;
-        if slots.contains(&Slot::Told) {
-            Slot::Told
-        } else if !slots.is_empty() && slots.iter().all(is_free) {
-            Slot::Free
-        } else if slots.iter().any(|slot| *slot != Slot::None && !is_free(slot)) {
-            Slot::Any
-        } else {
-            Slot::None
-        }
+        let both = |one: Slot, other: Slot| match (one, other) {
+            (Slot::Told, _) | (_, Slot::Told) => Slot::Told,
+            (Slot::Free, Slot::Free) => Slot::Free,
+            (Slot::None | Slot::Free, Slot::None | Slot::Free) => Slot::None,
+            _ => Slot::Any,
+        };
+        slots.reduce(both).unwrap_or(Slot::None)
     }
 
     /// The tokens of either text that stand in slots that tell nothing.
@@ -234,12 +231,12 @@ impl Differences {
         let (start, first_end) = runs.next()?;
         let end = runs.last().map_or(first_end, |run| run.1);
         let is_letter = shortest >= LETTER && (end - start) as f64 >= LETTER_SHARE * longest as f64;
-        (is_letter && [&self.a, &self.b].into_iter().all(templates::is_letter_of)).then_some(start..end)
+        (is_letter && [&self.a, &self.b].into_iter().all(is_letter_of)).then_some(start..end)
     }
 
     /// What of the first text says in the head of a letter who sends it, from another name on: I, Ann Bell, of 3 Elm Road, ask you.
     pub fn sender(&self) -> Option<Range<usize>> {
-        let (start, _) = templates::sender_at(&self.a).zip(templates::sender_at(&self.b))?;
+        let (start, _) = sender_at(&self.a).zip(sender_at(&self.b))?;
         let mut behind = self.replaced.iter().map(|(x, _)| x).filter(|x| x.end > start);
         let step = |end, x: &Range<usize>| if x.start < end + LETTER_RUN { Ok(x.end) } else { Err(end) };
         Some(start..behind.try_fold(start, step).unwrap_or_else(|end| end))

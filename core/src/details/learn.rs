@@ -2,8 +2,9 @@
 
 use super::align;
 use super::differences::Differences;
+use super::letters::LETTER;
 use super::templates::{
-    LETTER, NONE, SIGNS, Signs, Slot, Template, Templates, VALUE, Value, Word, keys, signs, words_of,
+    NONE, SIGNS, Signs, Slot, Template, Templates, VALUE, Word, keys, shared, signs, words_of,
 };
 use super::tokens::{Ids, Text};
 use super::values::again;
@@ -96,7 +97,7 @@ impl Seen<'_> {
                 all.grow(template)?;
             }
         }
-        Ok(Templates::new(all, FxHashSet::default()))
+        Ok(Templates { all, again: FxHashSet::default() })
     }
 
     /// The template of the first of the texts of these places, if it has one, and the places of those that it was learned
@@ -161,30 +162,18 @@ impl Template {
             let both = Differences::new(own, other, &mut ids);
             let names = both.names();
             let sender = both.letter().and_then(|_| both.sender()).unwrap_or_default();
-            let read = [&both.a, &both.b].map(|text| {
-                let words = words_of(text);
-                let hashes: Vec<u32> = words.iter().map(|word| word.1).collect();
-                self.slots(&hashes).map(|slots| words.into_iter().zip(slots).collect::<Vec<_>>())
-            });
+            let read = [&both.a, &both.b].map(|text| self.filled(text, &words_of(text)));
             let [Some(x), Some(y)] = read else { continue };
-            for (slot, seen) in (1..).zip(&mut seen).filter(|(slot, _)| open[usize::from(slot - 1)]) {
-                let mut values = [Value::default(), Value::default()];
-                let mut places = [Vec::new(), Vec::new()];
-                for ((side, text), read) in [&both.a, &both.b].into_iter().enumerate().zip([&x, &y]) {
-                    for &((at, hash), _) in read.iter().filter(|it| it.1 == slot) {
-                        values[side].add(at, hash, text);
-                        places[side].push(at);
-                    }
-                }
-                let said = places[1].iter().map(|&at| both.b.word_at(at)).collect::<Vec<_>>().join(" ");
-                let before = places[1].first().map_or(0..0, |&at| at.saturating_sub(BEFORE)..at);
-                let mut around = before.chain(places[1].iter().copied()).map(|at| both.b.word_at(at));
-                seen.of_people |= around.any(is_personal);
-                seen.values.insert(said);
+            for (((x, y), seen), _) in x.iter().zip(&y).zip(&mut seen).zip(&open).filter(|it| *it.1) {
+                let word = |at: usize| both.b.word_at(at);
+                let said = y.tokens.iter().map(|&at| word(at));
+                let before = y.tokens.first().map_or(0..0, |&at| at.saturating_sub(BEFORE)..at);
+                seen.of_people |= before.map(word).chain(said.clone()).any(is_personal);
+                seen.values.insert(said.collect::<Vec<_>>().join(" "));
                 seen.count += 1;
-                seen.sent += usize::from(places[0].iter().any(|at| sender.contains(at)));
-                if values[0].is_another(&values[1]) {
-                    let of_names = places[0].iter().any(|at| names.iter().any(|name| name.contains(at)));
+                seen.sent += usize::from(x.tokens.iter().any(|at| sender.contains(at)));
+                if x.value.is_another(&y.value) {
+                    let of_names = x.tokens.iter().any(|at| names.iter().any(|name| name.contains(at)));
                     seen.others += 1;
                     seen.names += usize::from(of_names);
                 }
@@ -234,8 +223,7 @@ fn is_personal(word: &str) -> bool {
 
 /// Whether a text has a share of the signs of a template or of another text.
 fn has(signs: &Signs, template: &Signs, share: f64) -> bool {
-    let both = signs.iter().zip(template).filter(|(_, sign)| **sign != NONE);
-    let (same, all) = both.fold((0, 0), |(same, all), (a, b)| (same + u32::from(a == b), all + 1));
+    let (same, all) = shared(signs, template);
     f64::from(same) >= share * f64::from(all)
 }
 

@@ -39,17 +39,18 @@ fn hashes(around: [&str; 2], ids: &mut Ids) -> Around {
 
 impl Templates {
     /// Has slots tell two texts apart wherever they stand, or never, by their names. One that tells may be a place in which
-    /// the texts hardly ever differ. Of names that fit one place the longest counts. Returns those that fit none.
-    pub(super) fn name<'n>(&mut self, names: impl Iterator<Item = (&'n str, bool)>) -> Vec<&'n str> {
-        let mut ids = Ids::default();
-        let named = names.filter_map(|(name, tells)| Some((name, hashes(around(name)?, &mut ids), tells)));
-        let mut named: Vec<(&str, Around, bool)> = named.collect();
-        named.sort_by_key(|(_, around, _)| around.iter().map(Vec::len).sum::<usize>());
-        named.retain(|(_, around, tells)| {
-            self.all.iter_mut().map(|template| template.name(around, *tells)).filter(|fits| *fits).count()
-                == 0
-        });
-        named.into_iter().map(|it| it.0).collect()
+    /// the texts hardly ever differ. Of names that fit one place the longest counts. Returns which fit none.
+    pub(super) fn name(&mut self, names: &[(String, bool)]) -> Vec<bool> {
+        let (mut ids, mut unknown) = (Ids::default(), vec![false; names.len()]);
+        let named = names.iter().zip(&mut unknown);
+        let named = named.filter_map(|(it, unknown)| Some((hashes(around(&it.0)?, &mut ids), it.1, unknown)));
+        let mut named: Vec<(Around, bool, &mut bool)> = named.collect();
+        named.sort_by_key(|(around, ..)| around.iter().map(Vec::len).sum::<usize>());
+        for (around, tells, unknown) in named {
+            let fits = self.all.iter_mut().filter_map(|it| it.name(&around, tells).then_some(()));
+            *unknown = fits.count() == 0;
+        }
+        unknown
     }
 
     /// The name of the slot in which two texts of one template have other values, if a few words tell it from all other

@@ -5,7 +5,7 @@ use super::learn::learned_from;
 use super::templates::{Templates, letters};
 use crate::hash::city64;
 use crate::interrupt::{checked, sort_unstable_by};
-use crate::memory::{OrRaise, Room, collect, copy_str};
+use crate::memory::{OrRaise, Room, collect, copy_str, ensure};
 use crate::records::Model;
 use crate::similarity::Frequencies;
 use crate::text::Normal;
@@ -63,14 +63,7 @@ impl Statistics {
     /// Which of the names no template has a place for.
     fn name(&mut self, named: Vec<(String, bool)>) -> Vec<bool> {
         let mut templates = Arc::clone(&self.learned);
-        let unknown = match named.is_empty() {
-            true => Vec::new(),
-            false => {
-                let names = named.iter().map(|(name, tells)| (name.as_str(), *tells));
-                let unknown = Arc::make_mut(&mut templates).name(names);
-                named.iter().map(|(name, _)| unknown.contains(&name.as_str())).collect()
-            }
-        };
+        let unknown = if named.is_empty() { Vec::new() } else { Arc::make_mut(&mut templates).name(&named) };
         (self.templates, self.named) = (templates, named);
         unknown
     }
@@ -84,10 +77,8 @@ impl Statistics {
         self.frame.write(&mut bytes);
         self.frequencies.write(&mut bytes);
         self.learned.write(&mut bytes);
-        let mut hex = String::new();
-        hex.room(2 * bytes.len()).or_raise();
-        let digits = checked(&bytes).flat_map(|byte| [byte >> 4, byte & 15]);
-        hex.extend(digits.filter_map(|digit| char::from_digit(digit.into(), 16)));
+        ensure(2 * bytes.len()).or_raise();
+        let mut hex = hex::encode(bytes);
         if !self.named.is_empty() {
             hex += "|";
             hex += &serde_json::to_string(&self.named).unwrap_or_default();
@@ -101,13 +92,8 @@ impl Statistics {
             return Some(Statistics::of_records(Arc::new(Model::read(written)?)));
         }
         let (written, named) = written.split_once('|').unwrap_or((written, "[]"));
-        let digit = |digit: u8| char::from(digit).to_digit(16).map(|digit| digit as u8);
-        let byte = |pair: &[u8]| Some(digit(pair[0])? << 4 | digit(pair[1])?);
-        let pairs = written.as_bytes().chunks_exact(2);
-        if !pairs.remainder().is_empty() {
-            return None;
-        }
-        let bytes = checked(pairs).map(byte).collect::<Option<Vec<u8>>>()?;
+        ensure(written.len() / 2).or_raise();
+        let bytes = hex::decode(written).ok()?;
         let (frame, behind) = Frame::read(&bytes)?;
         let (frequencies, behind) = Frequencies::read(behind)?;
         let templates = Templates::read_all(behind)?;
@@ -118,29 +104,27 @@ impl Statistics {
 }
 
 /// Learns from texts: whatever order they come in and however often each does.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Learner {
     /// By the hashes of their letters.
     texts: FxHashMap<u64, String>,
     bytes: usize,
-    /// Texts of greater hashes are left out.
-    limit: u64,
-}
-
-impl Default for Learner {
-    fn default() -> Learner {
-        Learner { texts: FxHashMap::default(), bytes: 0, limit: u64::MAX }
-    }
+    /// How often the half of the texts that there may be was left out, that of the greater hashes.
+    halved: u32,
 }
 
 impl Learner {
+    fn limit(&self) -> u64 {
+        u64::MAX >> self.halved
+    }
+
     /// Takes a text.
     pub fn add(&mut self, text: &str) {
         let letters = letters(text);
         let hash = city64(letters.as_bytes());
         // What says nothing is not counted. Of texts that only differ in signs and capitals one is enough.
         if letters.is_empty()
-            || hash > self.limit
+            || hash > self.limit()
             || self.texts.get(&hash).is_some_and(|known| &**known <= text)
         {
             return;
@@ -150,15 +134,16 @@ impl Learner {
         let before = self.texts.insert(hash, copy_str(text).or_raise());
         self.bytes -= before.map_or(0, |before| before.len());
         while self.texts.len() > TEXTS || self.bytes > BYTES && self.texts.len() > FEWEST {
-            self.limit /= 2;
-            self.texts.retain(|&hash, _| hash <= self.limit);
+            self.halved += 1;
+            let limit = self.limit();
+            self.texts.retain(|&hash, _| hash <= limit);
             self.bytes = self.texts.values().map(String::len).sum();
         }
     }
 
     /// The statistics of the texts, of whose `n`-grams too.
     pub fn learn(self, n: usize) -> Statistics {
-        let share = self.limit as f64 / u64::MAX as f64;
+        let share = self.limit() as f64 / u64::MAX as f64;
         let mut texts = collect(self.texts).or_raise();
         sort_unstable_by(&mut texts, |a, b| a.0.cmp(&b.0));
         let mut texts: Vec<String> = collect(texts.into_iter().map(|text| text.1)).or_raise();

@@ -6,16 +6,19 @@
 //! difference, and neither is a misspelt value.
 
 use super::align;
-use super::chinese_words::{self, is_digit, orders};
+use super::chinese_words::{is_digit, orders};
 use super::english::is_within;
+use super::filling::{Filled, Filling};
+use super::letters::{LETTER_RUN, foot, hash_of, is_letter};
 use super::spans::Span;
 use super::tokens::{Form, Ids, Text};
 use crate::external::Result;
 use crate::hash::{city64, mix64};
 use crate::interrupt::{check, checked};
-use crate::memory::{Grow, OfKey, OrRaise, Room, collect};
+use crate::memory::{Grow, OrRaise, Room, collect};
 use crate::text::{is_chinese, is_spaceless_char};
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::cmp::Reverse;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -32,22 +35,8 @@ const MOST_FITTING: usize = 3;
 pub(super) const SIGNS: f64 = 0.1;
 /// The share of a template's frame that a text of it has.
 const FRAME: f64 = 0.7;
-/// Tokens of a letter at least, and those of a run that begins or ends its body.
-pub(super) const LETTER: usize = 60;
-pub(super) const LETTER_RUN: usize = 6;
-/// Words that close a letter by themselves; beside `yours`, and behind words such as `kind`.
-const CLOSING: [&str; 4] = ["此致敬礼", "敬礼", "敬上", "谨上"];
-const YOURS: [&str; 4] = ["sincerely", "faithfully", "respectfully", "truly"];
-const WISHES: [&str; 2] = ["regards", "wishes"];
-const KIND: [&str; 4] = ["kind", "best", "warm", "warmest"];
-/// Words that greet, and the first words of a letter among which they are.
-const GREETING: [&str; 11] =
-    ["dear", "hello", "hi", "greetings", "honourable", "尊敬", "敬爱", "亲爱", "您好", "你好", "领导"];
-const GREETED: usize = 24;
-/// Tokens of the foot of a letter at most.
-const FOOT: usize = 40;
 /// Words that a value of a free slot has more than the one it was learned by, at most.
-const MORE: usize = 2;
+const MORE: usize = 3;
 /// Letters of a value that may be misspelt.
 const LONG: usize = 4;
 
@@ -99,21 +88,9 @@ pub struct Templates {
     pub(super) all: Vec<Template>,
     /// Phrases that come again in their slots beside other things, and gaps for such.
     pub(super) again: FxHashSet<u32>,
-    /// The templates that have a sign, by its part and itself.
-    of_sign: FxHashMap<u64, Vec<u32>>,
 }
 
 impl Templates {
-    pub(super) fn new(all: Vec<Template>, again: FxHashSet<u32>) -> Templates {
-        let mut of_sign: FxHashMap<u64, Vec<u32>> = FxHashMap::default();
-        for (number, template) in (0..).zip(&all) {
-            for key in keys(&template.signs) {
-                of_sign.of_key(key).or_raise().grow(number).or_raise();
-            }
-        }
-        Templates { all, again, of_sign }
-    }
-
     /// How many there are.
     pub fn count(&self) -> usize {
         self.all.len()
@@ -153,18 +130,17 @@ impl Templates {
                 *sign = number(&mut rest)?;
             }
             let (words, behind) = rest.split_at_checked((count as usize).checked_mul(5)?)?;
-            let word = |word: &[u8]| {
-                let (hash, slot) = word.split_first_chunk()?;
+            let word = |&[a, b, c, d, slot]: &[u8; 5]| {
                 let slots = [Slot::None, Slot::Any, Slot::Names, Slot::Sender, Slot::Told, Slot::Free];
-                let slot = *slots.get(usize::from(*slot.first()?))?;
-                Some(Word { hash: u32::from_le_bytes(*hash), slot })
+                let slot = *slots.get(usize::from(slot))?;
+                Some(Word { hash: u32::from_le_bytes([a, b, c, d]), slot })
             };
-            all.grow(Template::new(signs, words.chunks_exact(5).map(word).collect::<Option<_>>()?))
-                .or_raise();
+            let words = words.as_chunks().0.iter().map(word).collect::<Option<_>>()?;
+            all.grow(Template::new(signs, words)).or_raise();
             rest = behind;
         }
         let again = rest.chunks(4).map(|mut value| number(&mut value)).collect::<Option<_>>()?;
-        Some(Templates::new(all, again))
+        Some(Templates { all, again })
     }
 
     /// The templates that a text may be of: it has enough of their signs, of the first one most.
@@ -172,17 +148,14 @@ impl Templates {
         if self.all.is_empty() {
             return Vec::new();
         }
-        let mut votes: FxHashMap<u32, usize> = FxHashMap::default();
-        for number in keys(&signs(plain)).filter_map(|key| self.of_sign.get(&key)).flatten() {
-            *votes.of_key(*number).or_raise() += 1;
-        }
-        let enough = |(number, votes): &(u32, usize)| {
-            let all = keys(&self.all[*number as usize].signs).count();
-            *votes as f64 >= SIGNS * all as f64
+        let own = signs(plain);
+        let enough = |(number, template): (u32, &Template)| {
+            let (same, all) = shared(&own, &template.signs);
+            (same > 0 && f64::from(same) >= SIGNS * f64::from(all)).then_some((Reverse(same), number))
         };
-        let mut votes: Vec<(u32, usize)> = votes.into_iter().filter(enough).collect();
-        votes.sort_unstable_by_key(|&(number, votes)| (std::cmp::Reverse(votes), number));
-        votes.into_iter().take(MOST_FITTING).map(|(number, _)| number).collect()
+        let mut votes: Vec<(Reverse<u32>, u32)> = (0..).zip(&self.all).filter_map(enough).collect();
+        votes.sort_unstable();
+        votes.into_iter().take(MOST_FITTING).map(|it| it.1).collect()
     }
 
     /// How a text, which `plain` was made into, stands to the templates; `None`: it is of none.
@@ -192,42 +165,28 @@ impl Templates {
             return None;
         }
         let words = words_of(text);
-        let hashes: Vec<u32> = collect(words.iter().map(|word| word.1)).or_raise();
         let mut reading: Option<Reading> = None;
         for number in candidates {
             let template = &self.all[number as usize];
-            let Some(slots) = template.slots(&hashes) else { continue };
-            let filled = words.iter().zip(&slots).filter(|(_, slot)| **slot > 0);
+            let Some(filled) = template.filled(text, &words) else { continue };
             // The best one says what the values are.
-            let reading = reading.get_or_insert_with(|| {
-                let mut values = vec![Value::default(); template.spans().count()];
-                let mut places = vec![0..0; values.len()];
-                for (&(at, hash), &slot) in filled.clone() {
-                    let slot = usize::from(slot) - 1;
-                    let start = if values[slot].count == 0 { at } else { places[slot].start };
-                    places[slot] = start..at + 1;
-                    values[slot].add(at, hash, text);
-                }
-                Reading {
-                    slots: vec![Slot::None; text.tokens.len()],
-                    places,
-                    filling: Filling { template: number, values },
-                }
+            let reading = reading.get_or_insert_with(|| Reading {
+                slots: vec![Slot::None; text.tokens.len()],
+                places: filled.iter().map(Filled::place).collect(),
+                filling: Filling { template: number, values: filled.iter().map(|it| it.value).collect() },
             });
-            let mut kinds: Vec<Slot> = template.spans().map(|slot| template.words[slot.start].slot).collect();
-            for (slot, (kind, span)) in (1u16..).zip(kinds.iter_mut().zip(template.spans())) {
-                let mut tokens = filled.clone().filter(|it| *it.1 == slot).map(|it| it.0.0);
-                let first = tokens.next();
-                let last = tokens.clone().next_back().or(first);
-                let all = first.zip(last).map_or(0..0, |(first, last)| first..last + 1);
-                // What stands before a value or behind it, at an end of the text, is none.
-                if *kind == Slot::Free && (tokens.count() > span.len() + MORE || text.has_lines(&all)) {
-                    *kind = Slot::Any;
+            for (span, it) in template.spans().zip(&filled) {
+                let kind = match template.words[span.start].slot {
+                    // What stands before a value or behind it, at an end of the text, is none.
+                    Slot::Free if it.tokens.len() > span.len() + MORE || text.has_lines(&it.place()) => {
+                        Slot::Any
+                    }
+                    kind => kind,
+                };
+                for &at in &it.tokens {
+                    let slot = &mut reading.slots[at];
+                    *slot = if *slot == Slot::None { kind } else { *slot };
                 }
-            }
-            for (word, slot) in filled {
-                let place = &mut reading.slots[word.0];
-                *place = if *place == Slot::None { kinds[usize::from(*slot) - 1] } else { *place };
             }
         }
         reading
@@ -240,7 +199,7 @@ impl Templates {
         tells: bool,
         read: &mut dyn FnMut(usize) -> Result<String>,
     ) -> Result<Fillings> {
-        let mut all = Fillings { templates: Arc::clone(self), tells, places: Vec::new(), all: Vec::new() };
+        let mut all = Fillings { templates: Arc::clone(self), tells, all: FxHashMap::default() };
         if self.all.is_empty() {
             return Ok(all);
         }
@@ -254,18 +213,10 @@ impl Templates {
             ids.keep_small();
             let text = Text::new(&plain, &mut ids);
             let Some(Reading { filling, .. }) = self.read(&plain, &text) else { continue };
-            all.add(row, filling)?;
+            all.all.room(1)?;
+            all.all.insert(row as u32, filling);
         }
         Ok(all)
-    }
-
-    /// The slots in which two texts have other values for certain.
-    fn other_values<'f>(&'f self, a: &'f Filling, b: &'f Filling) -> impl Iterator<Item = usize> + 'f {
-        let template = self.all.get(a.template as usize).filter(|_| a.template == b.template);
-        let values = move |template: &'f Template| a.values.iter().zip(&b.values).zip(&template.tells);
-        let differ = |((a, b), tells): ((&Value, &Value), &bool)| *tells && a.is_another(b);
-        let all = template.into_iter().flat_map(move |it| values(it).enumerate());
-        all.filter(move |it| differ(it.1)).map(|it| it.0)
     }
 
     /// The values of a slot in which two texts differ, each with a word that the other lacks there: places of tokens.
@@ -327,74 +278,6 @@ impl Reading {
 /// How a text stands to the templates; `None`: it is of none.
 pub(super) type Read = Option<Arc<Reading>>;
 
-#[derive(Debug)]
-struct Filling {
-    template: u32,
-    values: Vec<Value>,
-}
-
-/// Words of a value that are known one by one.
-const WORDS: usize = 3;
-
-/// What stands in a slot, so far as it can be told from others at a glance.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Value {
-    /// A bit for each of its words.
-    words: u64,
-    /// The first of them, and how many there are.
-    first: [u32; WORDS],
-    count: u16,
-    /// How often it has characters, up to three times: two bits for each of 32 kinds.
-    characters: u64,
-    length: u16,
-    /// Whether some of them are of a script that spells, of one without spaces, and others.
-    scripts: [bool; 3],
-}
-
-impl Value {
-    pub(super) fn add(&mut self, at: usize, hash: u32, text: &Text) {
-        self.words |= 1 << (hash % 64);
-        if let Some(word) = self.first.get_mut(usize::from(self.count)) {
-            *word = hash;
-        }
-        self.count = self.count.saturating_add(1);
-        for c in text.word_at(at).chars() {
-            let at = u32::from(c) % 32 * 2;
-            let often = ((self.characters >> at & 3) + 1).min(3);
-            self.characters = self.characters & !(3 << at) | often << at;
-            self.length = self.length.saturating_add(1);
-            let spaceless = is_spaceless_char(c);
-            self.scripts[if spaceless { 1 } else { 2 * usize::from(!c.is_alphabetic()) }] = true;
-        }
-    }
-
-    /// Whether the other is a value too, has none of its words, and cannot be [one](are_one) with it.
-    pub(super) fn is_another(&self, other: &Value) -> bool {
-        const LOW: u64 = 0x5555_5555_5555_5555;
-        let kinds = |bits: u64| (bits | bits >> 1) & LOW;
-        let may_be_one = match (self.scripts, other.scripts) {
-            ([true, false, false], [true, false, false]) => {
-                let alike = kinds(self.characters ^ other.characters).count_ones() <= 2;
-                self.length.abs_diff(other.length) < 2 && alike
-            }
-            ([false, true, false], [false, true, false]) => {
-                let [ours, theirs] = [self, other].map(|it| kinds(it.characters));
-                ours & !theirs == 0 || theirs & !ours == 0
-            }
-            _ => false,
-        };
-        self.count > 0 && other.count > 0 && self.has_none_of(other) && !may_be_one
-    }
-
-    fn has_none_of(&self, other: &Value) -> bool {
-        let all = |it: &Value| (usize::from(it.count) <= WORDS).then(|| usize::from(it.count));
-        self.words & other.words == 0
-            || all(self).zip(all(other)).is_some_and(|(ours, theirs)| {
-                !self.first[..ours].iter().any(|word| other.first[..theirs].contains(word))
-            })
-    }
-}
-
 /// How texts fill the slots of the templates that they are of, by their numbers.
 #[derive(Debug)]
 pub struct Fillings {
@@ -402,20 +285,10 @@ pub struct Fillings {
     pub templates: Arc<Templates>,
     /// Whether other values tell two texts apart.
     tells: bool,
-    /// The places in `all`, from 1 on.
-    places: Vec<u32>,
-    all: Vec<Filling>,
+    all: FxHashMap<u32, Filling>,
 }
 
 impl Fillings {
-    fn add(&mut self, row: usize, filling: Filling) -> Result<()> {
-        self.all.grow(filling)?;
-        self.places.room((row + 1).saturating_sub(self.places.len()))?;
-        self.places.resize(row + 1, 0);
-        self.places[row] = self.all.len() as u32;
-        Ok(())
-    }
-
     /// Whether two of the texts are of one template and have other values in a slot, so that they need not be compared.
     pub fn differ(&self, pair: [u32; 2]) -> bool {
         self.tells && self.differing(pair).next().is_some()
@@ -428,24 +301,28 @@ impl Fillings {
         slots.next().is_none().then_some((self.template(pair)?, slot))
     }
 
-    fn differing(&self, [a, b]: [u32; 2]) -> impl Iterator<Item = usize> {
-        let both = self.of(a).zip(self.of(b));
-        both.into_iter().flat_map(|(a, b)| self.templates.other_values(a, b))
+    /// The slots in which two texts have other values for certain.
+    fn differing(&self, pair: [u32; 2]) -> impl Iterator<Item = usize> {
+        self.of_one(pair).into_iter().flat_map(|[a, b]| {
+            let tells = &self.templates.all[a.template as usize].tells;
+            let slots = a.values.iter().zip(&b.values).zip(tells).enumerate();
+            slots.filter(|(_, ((a, b), tells))| **tells && a.is_another(b)).map(|it| it.0)
+        })
     }
 
     /// The template that two texts are of.
-    pub fn template(&self, [a, b]: [u32; 2]) -> Option<u32> {
-        let (a, b) = (self.of(a)?, self.of(b)?);
-        (a.template == b.template).then_some(a.template)
+    pub fn template(&self, pair: [u32; 2]) -> Option<u32> {
+        self.of_one(pair).map(|[one, _]| one.template)
     }
 
     /// Whether two texts are of templates.
     pub fn have(&self, rows: [u32; 2]) -> bool {
-        rows.iter().all(|&row| self.of(row).is_some())
+        rows.iter().all(|row| self.all.contains_key(row))
     }
 
-    fn of(&self, row: u32) -> Option<&Filling> {
-        self.all.get((*self.places.get(row as usize)? as usize).wrapping_sub(1))
+    fn of_one(&self, [a, b]: [u32; 2]) -> Option<[&Filling; 2]> {
+        let both = [self.all.get(&a)?, self.all.get(&b)?];
+        (both[0].template == both[1].template).then_some(both)
     }
 }
 
@@ -483,6 +360,19 @@ impl Template {
         })
     }
 
+    /// What stands in each slot, of a text of these words; `None`: it is no text of this template.
+    pub(super) fn filled(&self, text: &Text, words: &[(usize, u32)]) -> Option<Vec<Filled>> {
+        let hashes: Vec<u32> = collect(words.iter().map(|word| word.1)).or_raise();
+        let slots = self.slots(&hashes)?;
+        let mut filled: Vec<Filled> = self.spans().map(|_| Filled::default()).collect();
+        for (&(at, hash), slot) in words.iter().zip(slots).filter(|it| it.1 > 0) {
+            let it = &mut filled[usize::from(slot) - 1];
+            it.tokens.grow(at).or_raise();
+            it.value.add(at, hash, text);
+        }
+        Some(filled)
+    }
+
     /// The slot, from 1 on, that each word of a text stands in; 0: none. `None`: it is no text of this template.
     pub(super) fn slots(&self, words: &[u32]) -> Option<Vec<u16>> {
         let own: Vec<u32> = collect(self.words.iter().map(|word| word.hash)).or_raise();
@@ -515,51 +405,6 @@ impl Template {
         }
         Some(slots)
     }
-}
-
-fn hash_of(word: &str) -> u32 {
-    city64(word.as_bytes()) as u32
-}
-
-/// Where the foot of a letter begins, of so many words: behind a closing formula in its second half.
-fn foot(count: usize, hash: impl Fn(usize) -> u32) -> usize {
-    let is = |at: usize, words: &[&str]| words.iter().any(|word| hash_of(word) == hash(at));
-    let closes = |&at: &usize| {
-        let yours = at > 0 && is(at - 1, &["yours"]) || at + 1 < count && is(at + 1, &["yours"]);
-        is(at, &CLOSING) || yours && is(at, &YOURS) || at > 0 && is(at, &WISHES) && is(at - 1, &KIND)
-    };
-    let from = (count / 2).max(count.saturating_sub(FOOT));
-    (from..count).rev().find(closes).map_or(count, |at| at + 1)
-}
-
-/// Whether so many words are a letter: not only long, as a form may be, but with a greeting or a closing formula.
-fn is_letter(count: usize, hash: impl Fn(usize) -> u32) -> bool {
-    let greets = |at: usize| GREETING.iter().any(|word| hash_of(word) == hash(at));
-    count >= LETTER && ((0..GREETED).any(greets) || foot(count, &hash) < count)
-}
-
-pub(super) fn is_letter_of(text: &Text) -> bool {
-    is_letter(text.tokens.len(), |at| hash_of(text.word_at(at)))
-}
-
-pub(super) fn foot_of(text: &Text) -> usize {
-    foot(text.tokens.len(), |at| hash_of(text.word_at(at)))
-}
-
-/// Where near its beginning a text names who sends it: I, Ann Bell, and 我叫张伟.
-pub(super) fn sender_at(text: &Text) -> Option<usize> {
-    let is_name = |&at: &usize| {
-        let before = |back: usize| at.checked_sub(back).map_or("", |at| text.word_at(at));
-        let says = match [before(2), before(1)] {
-            ["i" | "我", ","] | ["i", "am"] | ["name", "is"] | ["我", "叫" | "是"] => true,
-            [_, word] => ["我叫", "我是", "本人"].contains(&word),
-        };
-        let length = text.tokens[at..].iter().take(4).take_while(|token| token.form != Form::Break).count();
-        let name = at..at + length;
-        says && (text.tokens[at].form == Form::Capital
-            || chinese_words::is_person(text.of(&name), name.clone().map(|at| text.word_at(at))))
-    };
-    (1..text.tokens.len().min(GREETED)).find(is_name)
 }
 
 /// Whether a word can be told from a misspelt one: several letters of a script that spells.
@@ -651,6 +496,12 @@ pub(super) fn signs(text: &str) -> Signs {
         *sign = (*sign).min((hash >> 32) as u32);
     }
     signs
+}
+
+/// How many signs a text has of those of a template or of another text, and how many those are.
+pub(super) fn shared(signs: &Signs, of: &Signs) -> (u32, u32) {
+    let both = signs.iter().zip(of).filter(|(_, sign)| **sign != NONE);
+    both.fold((0, 0), |(same, all), (a, b)| (same + u32::from(a == b), all + 1))
 }
 
 /// Signs with their parts.

@@ -354,26 +354,19 @@ fn compatible(text: &str) -> String {
         '！'..='～' => char::from_u32(c as u32 - '！' as u32 + '!' as u32),
         _ => None,
     };
-    let mut out = String::new();
-    out.room(text.len()).or_raise();
-    let mut meter = Meter::new();
-    let mut rest = text;
-    while let Some(c) = rest.chars().next() {
-        let mut end = c.len_utf8();
+    let (mut out, mut rest) = (String::new(), text);
+    while !rest.is_empty() {
+        let odd = checked(rest.char_indices()).find(|it| simple(it.1).is_none());
+        let odd = odd.map_or(rest.len(), |(at, _)| at);
         // A character is composed with what follows it, never with a simple one.
-        let alone = rest[end..].chars().next().is_none_or(|next| simple(next).is_some());
-        if let Some(simple) = simple(c).filter(|_| alone) {
-            meter.work(1);
+        let start = if odd < rest.len() { rest.floor_char_boundary(odd.saturating_sub(1)) } else { odd };
+        out.room(start).or_raise();
+        out.extend(rest[..start].chars().filter_map(simple));
+        let end = checked(rest[odd..].char_indices()).find(|it| simple(it.1).is_some());
+        let end = end.map_or(rest.len(), |(at, _)| odd + at);
+        for c in checked(rest[start..end].nfkc()) {
             out.room(4).or_raise();
-            out.push(simple);
-        } else {
-            let next = checked(rest.char_indices().skip(1)).find(|&(_, c)| simple(c).is_some());
-            end = next.map_or(rest.len(), |(at, _)| at);
-            for c in rest[..end].nfkc() {
-                meter.work(4);
-                out.room(4).or_raise();
-                out.push(c);
-            }
+            out.push(c);
         }
         rest = &rest[end..];
     }
