@@ -58,23 +58,3 @@ pub(crate) fn kind() -> Kind {
         Kind::Avx2
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    by_cpu! {
-        fn ones(of: &[u64]) -> u32 {
-            of.iter().map(|bits| bits.count_ones()).sum()
-        }
-    }
-
-    proptest! {
-        /// Whatever the processor.
-        #[test]
-        fn the_same_on_any_processor(of in prop::collection::vec(any::<u64>(), 0..100)) {
-            let one_by_one = (0..64).map(|bit| of.iter().filter(|&&bits| bits >> bit & 1 > 0).count() as u32);
-            prop_assert_eq!(ones(&of), one_by_one.sum::<u32>());
-        }
-    }
-}

@@ -253,12 +253,8 @@ fn model(counts: &[f64]) -> Vec<f64> {
     let top = weights.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     weights.iter_mut().for_each(|weight| *weight = (*weight - top).exp());
     let sum: f64 = weights.iter().sum();
-    let mut model: Vec<f64> = weights.iter().map(|weight| weight / sum).collect();
-    let mut measured: Vec<f64> = counts.iter().map(|count| count / total).collect();
-    for radius in 1..counts.len() {
-        model[radius] += model[radius - 1];
-        measured[radius] += measured[radius - 1];
-    }
+    let mut model: Vec<f64> = cumulative(weights.iter().map(|weight| weight / sum).collect());
+    let mut measured: Vec<f64> = cumulative(counts.iter().map(|count| count / total).collect());
     // Pairs where the model has practically none are the near-duplicates.
     let empty = model.iter().rposition(|&share| share < EMPTY);
     let duplicates = empty.map_or(0.0, |radius| measured[radius]);

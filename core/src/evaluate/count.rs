@@ -4,6 +4,7 @@ use crate::external::{Host, Result};
 use crate::fingerprint::Prints;
 use crate::groups::{PairSearch, PartPairs};
 use crate::interrupt::check;
+use std::ops::AddAssign;
 
 /// Rows up to which all pairs are compared: at most 800 million.
 const ALL_PAIRS: usize = 40_000;
@@ -19,9 +20,10 @@ pub(super) fn distances(prints: Prints) -> Vec<u64> {
 }
 
 /// From the counts at each distance those within it.
-pub fn cumulative(mut counts: Vec<u64>) -> Vec<u64> {
+pub fn cumulative<T: Copy + AddAssign>(mut counts: Vec<T>) -> Vec<T> {
     for distance in 1..counts.len() {
-        counts[distance] += counts[distance - 1];
+        let nearer = counts[distance - 1];
+        counts[distance] += nearer;
     }
     counts
 }

@@ -1,7 +1,21 @@
-//! What long work needs of its surroundings: temporary files, and somebody who hears how it goes on.
+//! What long work needs of its surroundings: temporary files, and somebody who hears how it goes on; why it fails.
 
-use super::error::{Error, Result};
-use crate::memory::Room;
+use crate::memory::{OutOfMemory, Room};
+use std::borrow::Cow;
+
+/// Why the work failed. An interrupt is no error: it unwinds, see [`crate::interrupt`].
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// Reading or writing failed.
+    #[error("{0}")]
+    Storage(Cow<'static, str>),
+    /// There is no memory for what the data need.
+    #[error(transparent)]
+    OutOfMemory(#[from] OutOfMemory),
+}
+
+/// A result with this module's [`Error`]: it fails where a file does, and for lack of memory.
+pub type Result<T> = std::result::Result<T, Error>;
 
 /// The environment of a long computation. Called on the caller's thread only; interrupts are not its
 /// business but that of [`crate::interrupt::check`].

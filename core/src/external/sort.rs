@@ -1,7 +1,6 @@
 //! Fixed-size records, and sorting them in place: a second copy of the data would halve what fits in memory.
 
-use super::error::Result;
-use super::host::Host;
+use super::host::{Host, Result};
 use super::threads;
 use crate::interrupt::{self, sort_unstable_by};
 use std::cmp::Ordering;

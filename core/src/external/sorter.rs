@@ -8,8 +8,7 @@
 //! build sorts the same array four times in place, each time by another block, and nothing of PostgreSQL may
 //! be called from the threads that sort.
 
-use super::error::Result;
-use super::host::Spill;
+use super::host::{Result, Spill};
 use super::sort::{Record, decode, encode, sort};
 use crate::interrupt::Meter;
 use crate::memory::{self, Room};
@@ -158,7 +157,7 @@ impl<S: Spill> Runs<S> {
     }
 }
 
-pub(crate) struct Reader {
+struct Reader {
     run: Run,
     buffer: Vec<u8>,
     at: usize,
@@ -168,11 +167,11 @@ pub(crate) struct Reader {
 
 impl Reader {
     /// Reads `run` through a buffer of `memory` bytes, or of one record.
-    pub(crate) fn new(run: Run, memory: usize) -> Self {
+    fn new(run: Run, memory: usize) -> Self {
         Reader { run, buffer: Vec::new(), at: 0, capacity: memory }
     }
 
-    pub(crate) fn next<T: Record, S: Spill>(&mut self, runs: &mut Runs<S>) -> Result<Option<T>> {
+    fn next<T: Record, S: Spill>(&mut self, runs: &mut Runs<S>) -> Result<Option<T>> {
         if self.at == self.buffer.len() {
             let count = self.run.records.min((self.capacity / T::BYTES).max(1) as u64);
             if count == 0 {

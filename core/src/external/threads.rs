@@ -1,8 +1,7 @@
 //! Threads that compute while the caller's waits. There may be fewer than were asked for, or none: a thread
 //! takes memory too.
 
-use super::error::Result;
-use super::host::Host;
+use super::host::{Host, Result};
 use crate::interrupt;
 use crate::memory::{self, Grow, OrRaise, OutOfMemory};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};

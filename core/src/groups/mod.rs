@@ -8,7 +8,6 @@
 
 mod blocking;
 mod connected;
-mod cross;
 mod edge_components;
 mod join;
 mod names;
@@ -21,11 +20,10 @@ mod rows;
 mod runs;
 mod union_find;
 
-pub use cross::CrossPairs;
 pub use edge_components::EdgeComponents;
 pub use names::{Named, names};
 pub use pair::{Connect, Pair, PairSearch};
-pub use pairs::Pairs;
+pub use pairs::{CrossPairs, Pairs};
 pub use part_pairs::PartPairs;
 pub(crate) use union_find::DiameterSets;
 pub use union_find::UnionFind;

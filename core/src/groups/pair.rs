@@ -36,18 +36,14 @@ pub trait Connect<H> {
     fn take(&mut self, pair: Pair, host: &mut H) -> Result<()>;
 
     /// Decides on all pairs that it has.
-    fn settle(&mut self, host: &mut H) -> Result<()>;
-}
-
-pub(super) struct Each<F>(pub F);
-
-impl<H, F: FnMut(Pair, &mut H) -> Result<()>> Connect<H> for Each<F> {
-    fn take(&mut self, pair: Pair, host: &mut H) -> Result<()> {
-        (self.0)(pair, host)
-    }
-
     fn settle(&mut self, _: &mut H) -> Result<()> {
         Ok(())
+    }
+}
+
+impl<H, F: FnMut(Pair, &mut H) -> Result<()>> Connect<H> for F {
+    fn take(&mut self, pair: Pair, host: &mut H) -> Result<()> {
+        self(pair, host)
     }
 }
 

@@ -1,14 +1,15 @@
 //! All pairs of rows within a Hamming distance (P2, 3.2: "index classification" of a whole table, here exact at
-//! any distance).
+//! any distance), and those of new rows with existing ones, which come a chunk at a time.
 
 use super::blocking::Span;
 use super::connected::Sparing;
-use super::pair::{Connect, Each, Pair, PairSearch, Sink};
+use super::pair::{Connect, Pair, PairSearch, Sink};
 use super::partitioned::Files;
 use super::rows::{BYTES_PER_ROW, Row, Rows};
 use super::runs::Place;
 use super::union_find::UnionFind;
 use crate::external::{Host, Result, is_full};
+use crate::memory;
 
 /// The least working memory, in bytes.
 const LEAST_MEMORY: usize = 1 << 16;
@@ -44,8 +45,8 @@ impl<H: Host> Pairs<H> {
     }
 
     /// Finds every pair, each once, in no particular order.
-    pub fn finish(self, host: &mut H, take: impl FnMut(Pair, &mut H) -> Result<()>) -> Result<()> {
-        self.run(None, host, &mut Each(take))
+    pub fn finish(self, host: &mut H, mut take: impl FnMut(Pair, &mut H) -> Result<()>) -> Result<()> {
+        self.run(None, host, &mut take)
     }
 
     /// Finds pairs that connect rows as all pairs do: those of rows that are in one of `sets` already, by their ids
@@ -66,4 +67,40 @@ impl<H: Host> Pairs<H> {
         let rows = Rows::new(std::mem::take(&mut self.rows), self.settings.threads, host)?;
         place.join(&rows, None, host, sink)
     }
+}
+
+/// New rows, kept sorted for the comparison with others.
+pub struct CrossPairs {
+    settings: PairSearch,
+    rows: Rows,
+}
+
+impl CrossPairs {
+    /// New rows as (id, fingerprint).
+    pub fn new<H: Host>(settings: PairSearch, rows: &[(i64, u64)], host: &mut H) -> Result<CrossPairs> {
+        let rows = sorted(rows, settings.threads, host)?;
+        Ok(CrossPairs { settings, rows })
+    }
+
+    /// The number of other rows to pass to [`CrossPairs::with`] at a time so that the work fits in memory.
+    pub fn chunk(&self) -> usize {
+        const LEAST: usize = 1 << 13;
+        (self.settings.memory / BYTES_PER_ROW).saturating_sub(self.rows.fps.len()).max(LEAST)
+    }
+
+    /// Finds the pairs of one of these rows with one of the others, each once, in no particular order.
+    pub fn with<H: Host>(
+        &self,
+        others: &[(i64, u64)],
+        host: &mut H,
+        mut take: impl FnMut(Pair) -> Result<()>,
+    ) -> Result<()> {
+        let others = sorted(others, self.settings.threads, host)?;
+        let place = Place { search: self.settings, cut: None, span: Span::ALL, sets: None };
+        place.join(&self.rows, Some(&others), host, &mut |pair, _: &mut H| take(pair))
+    }
+}
+
+fn sorted<H: Host>(rows: &[(i64, u64)], threads: usize, host: &mut H) -> Result<Rows> {
+    Rows::new(memory::collect(rows.iter().map(|&(id, fp)| Row { fp, id }))?, threads, host)
 }

@@ -9,8 +9,7 @@ use super::blocking::{BLOCKS, Blocking, Span};
 use super::pair::Sink;
 use super::rows::{BYTES_PER_ROW, Row, Rows};
 use super::runs::Place;
-use crate::external::{Host, Reader, Record, Result, Run, Runs, Spill};
-use crate::interrupt::Meter;
+use crate::external::{Error, Host, Record, Result, Run, Runs, Spill};
 use crate::memory::{self, Grow};
 
 /// All rows in a file, in the order in which they came.
@@ -77,13 +76,8 @@ impl<F: Spill> Files<F> {
         };
         let number =
             |fp: u64| place.cut.map_or(0, |(cut, block)| cut.blocks[block].value(fp) >> (cut.width - bits));
-        let mut meter = Meter::new();
         for &part in &self.parts {
-            let mut reader = Reader::new(part, READ);
-            while let Some(row) = reader.next::<Row, _>(&mut self.all)? {
-                meter.work(1);
-                partitions.add(number(row.fp), row)?;
-            }
+            self.all.for_each(&[part], READ, |_, row: Row| partitions.add(number(row.fp), row))?;
         }
         for number in 0..partitions.each.len() {
             partitions.flush(number)?;
@@ -130,10 +124,7 @@ impl<F: Spill> Partitions<F> {
         while let Some(&run) = self.each[number].runs.get(*next)
             && (rows.is_empty() || rows.len() + self.rows_per_buffer <= wanted)
         {
-            let mut reader = Reader::new(run, READ);
-            while let Some(row) = reader.next(&mut self.file)? {
-                rows.grow(row)?;
-            }
+            self.file.for_each(&[run], READ, |_, row| rows.grow(row).map_err(Error::from))?;
             *next += 1;
         }
         Ok(rows)

@@ -127,12 +127,6 @@ impl<'f> DiameterSets<'f> {
     }
 
     fn ring(&self, row: u32) -> impl Iterator<Item = u32> + '_ {
-        let mut at = Some(row);
-        std::iter::from_fn(move || {
-            let member = at?;
-            let next = self.next[member as usize];
-            at = (next != row).then_some(next);
-            Some(member)
-        })
+        std::iter::successors(Some(row), move |&at| Some(self.next[at as usize]).filter(|&next| next != row))
     }
 }

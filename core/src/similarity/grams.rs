@@ -71,30 +71,3 @@ impl Grams {
         Grams(collect(bytes.as_chunks().0.iter().map(|bytes| u64::from_le_bytes(*bytes))).or_raise())
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::similarity::jaccard;
-    use proptest::prelude::*;
-
-    proptest! {
-        /// The measure of two texts, to the last bit; through a file too.
-        #[test]
-        fn equals_the_measure_of_the_texts(
-            a in "[ab水区， 😀]{0,14}",
-            b in "[ab水区， ]{0,14}",
-            n in 1usize..6,
-            threshold in prop::sample::select(vec![0.01, 0.3, 0.5, 1.0]),
-        ) {
-            let mut maker = Maker::new(n);
-            let (x, y) = (maker.make(&a), maker.make(&b));
-            let expected = Some(jaccard(&a, &b, n)).filter(|similarity| *similarity >= threshold);
-            prop_assert_eq!(x.similar(&y, threshold), expected);
-            prop_assert_eq!(y.similar(&x, threshold), expected);
-            let mut bytes = Vec::new();
-            x.write(&mut bytes);
-            prop_assert_eq!(Grams::read(&bytes), x);
-        }
-    }
-}

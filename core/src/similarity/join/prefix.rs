@@ -71,8 +71,6 @@ struct Share {
 }
 
 impl Share {
-    const NONE: Share = Share { size: 0, length: 0 };
-
     fn new(size: f64, square: f64) -> Share {
         let [size, length] = [size, square.max(0.0).sqrt()].map(|share| (share * 255.0 + 1e-3).ceil() as u8);
         Share { size, length }
@@ -141,7 +139,7 @@ impl Loaded {
                 *count += 1.0;
                 *sum += own;
             }
-            let (mut above, mut left) = ([Share::NONE; LEVELS], (0.0, 0.0));
+            let (mut above, mut left) = ([Share::default(); LEVELS], (0.0, 0.0));
             for (share, it) in above.iter_mut().zip(of_level).rev() {
                 left = (left.0 + it.0, left.1 + it.1);
                 *share = Share::new(left.0 / size as f64, left.1 / square.max(f64::MIN_POSITIVE));
@@ -327,7 +325,7 @@ impl Join<'_> {
 
     /// Whether two sets may be similar that share what they do below a level, and anything from it on.
     fn may_reach(&self, x: &Set, other: &Set, met: Met, cut: usize) -> bool {
-        let [a, b] = [x, other].map(|set| set.above.get(cut).copied().unwrap_or(Share::NONE));
+        let [a, b] = [x, other].map(|set| set.above.get(cut).copied().unwrap_or_default());
         let most = met.shared + a.of(x.size).min(b.of(other.size));
         let lengths = (x.square * other.square).sqrt().max(f64::MIN_POSITIVE);
         // As wide as rounding may be.

@@ -3,7 +3,7 @@
 //! Frequencies are counted in a table of fixed size: two n-grams that share a cell both look more frequent than they are,
 //! which costs time and no answer, for the prefix filter needs one order of the n-grams, whichever it is.
 
-use crate::external::{Host, Reader, Result, Run, Runs};
+use crate::external::{Error, Host, Result, Run, Runs};
 use crate::hash::GOLDEN;
 use crate::interrupt::{self, Meter};
 use crate::memory::{self, Grow, Room};
@@ -115,11 +115,7 @@ impl<H: Host> Sets<H> {
             return Ok(memory::copy(&self.current)?);
         };
         let mut loaded = memory::with_capacity(words)?;
-        let mut reader = Reader::new(run, READ);
-        while let Some(word) = reader.next(file)? {
-            self.meter.work(1);
-            loaded.push(word);
-        }
+        file.for_each(&[run], READ, |_, word| loaded.grow(word).map_err(Error::from))?;
         Ok(loaded)
     }
 }
