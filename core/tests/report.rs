@@ -3,7 +3,7 @@
 use dedup_core::dedup::Alike;
 use dedup_core::details::Kinds;
 use dedup_core::evaluate::Nearest;
-use dedup_core::report::{Language, Page, Reason, Row, Standing, Summary, misses};
+use dedup_core::report::{Language, PICTURE, Page, Picture, Reason, Row, Standing, Summary, misses};
 use proptest::prelude::*;
 
 fn alike(similarity: f64, details: Option<Kinds>) -> Alike {
@@ -11,10 +11,15 @@ fn alike(similarity: f64, details: Option<Kinds>) -> Alike {
 }
 
 /// The page of so many rows, as many of them duplicates, with two texts of one group.
-fn page(rows: u64, exact: u64, [a, b]: [&str; 2]) -> String {
-    let row = |text: &str, standing| Row {
+fn page(rows: u64, exact: u64, texts: [&str; 2]) -> String {
+    page_of(rows, exact, texts.map(|text| (text, Picture::default())))
+}
+
+fn page_of(rows: u64, exact: u64, [a, b]: [(&str, Picture); 2]) -> String {
+    let row = |(text, picture): (&str, Picture), standing| Row {
         id: "1".into(),
         shown: Vec::new(),
+        picture,
         text: text.to_owned(),
         standing,
         distance: None,
@@ -115,6 +120,79 @@ proptest! {
         prop_assert!(!html.contains("</del><del>") && !html.contains("</ins><del>"));
         prop_assert_eq!((side(html, "ins"), side(html, "del")), (a, b));
     }
+}
+
+/// What a page shows of two pictures: its elements, and what its policy allows.
+fn pictured(pictures: [Picture; 2]) -> (Vec<String>, Option<String>) {
+    let page = page_of(2, 0, pictures.map(|picture| ("a", picture)));
+    let between = |html: &str, end: char| html.split(end).next().unwrap().to_owned();
+    let shown = page.split("<img src=\"").skip(1).map(|html| between(html, '"')).collect();
+    (shown, page.split("; img-src ").nth(1).map(|html| between(html, '"')))
+}
+
+/// Only files by http and relative ones are loaded, as the policy says; an address stays in its attribute.
+#[test]
+fn addresses_of_pictures() {
+    let at = |address: &str| Language::of(None).picture_at(address);
+    let shown = |address: &str| pictured([at(address), Picture::default()]);
+    for (address, source) in [
+        ("https://a.example/1.png?x=a:b", "https:"),
+        (" HTTP://a.example/1.png", "http:"),
+        ("thumbs/1.png", "'self'"),
+        ("/thumbs/a b.png", "'self'"),
+        ("../1.png?of=//x:\\y", "'self'"),
+        ("é.png", "'self'"),
+    ] {
+        assert_eq!(shown(address), (vec![address.trim().to_owned()], Some(source.to_owned())));
+    }
+    for address in [
+        "javascript:alert(1)",
+        "JavaScript:alert(1)",
+        "java\nscript:alert(1)",
+        "data:image/svg+xml,<svg onload=alert(1)>",
+        "data:image/png;base64,iVBORw0KGgo=",
+        "file:///etc/passwd",
+        "blob:https://a.example/1",
+        "//a.example/1.png",
+        "/\\a.example/1.png",
+        "C:\\1.png",
+        "https://a.example/1\n.png",
+        &format!("https://a.example/{}", "1".repeat(2000)),
+    ] {
+        assert_eq!(shown(address), (vec![], None), "{address}");
+        assert!(at(address).why_not.contains(&address[..6]));
+    }
+    assert_eq!(at("  "), Picture::default());
+    let quoted = shown("1\" onerror=\"alert(1)");
+    assert_eq!(quoted.0, ["1&quot; onerror=&quot;alert(1)"]);
+    let both = pictured([at("1.png"), at("https://a.example/1.png")]);
+    assert_eq!(both.1.unwrap(), "https: 'self'");
+}
+
+/// Bytes are in the page if they are a picture; the policy allows nothing of the net for them.
+#[test]
+fn bytes_of_pictures() {
+    let of = |bytes| Language::of(None).picture_of(bytes);
+    let png = b"\x89PNG\r\n\x1A\nxy";
+    for (bytes, address) in [
+        (&png[..], "data:image/png;base64,iVBORw0KGgp4eQ=="),
+        (&png[..9], "data:image/png;base64,iVBORw0KGgp4"),
+        (&png[..8], "data:image/png;base64,iVBORw0KGgo="),
+        (b"\xFF\xD8\xFF\xE0", "data:image/jpeg;base64,/9j/4A=="),
+        (b"GIF89a", "data:image/gif;base64,R0lGODlh"),
+        (b"RIFF\0\0\0\0WEBP", "data:image/webp;base64,UklGRgAAAABXRUJQ"),
+    ] {
+        let picture = of(Ok(bytes));
+        let shown = pictured([picture, Picture::default()]);
+        assert_eq!(shown, (vec![address.to_owned()], Some("data:".to_owned())));
+    }
+    for bytes in [&b""[..], b"\x89PNG", b"RIFF\0\0\0\0WAVE", b"<svg onload=\"alert(1)\"/>", b"<?xml", b"%PDF"]
+    {
+        assert_eq!(of(Ok(bytes)).address, "");
+        assert!(of(Ok(bytes)).why_not.contains("neither PNG"));
+    }
+    assert!(of(Err(PICTURE + 1)).why_not.contains("65,537 bytes, and a page takes 65,536"));
+    assert_eq!(pictured([of(Err(1)), Picture::default()]), (vec![], None));
 }
 
 /// Protects the reasons, the order and that a pair is shown once.

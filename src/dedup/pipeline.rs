@@ -43,13 +43,13 @@ pub(super) fn told(ids: Option<ValueType>) -> ValueType {
     ids.unwrap_or_else(|| unreachable!("the columns are told before the rows"))
 }
 
-/// All stages. `begin` gets the columns of the query, and what it returns writes a row's id; `labels` and `show` are columns
-/// that are read besides. Returns the options too, with those that the table's settings or the texts decided.
+/// All stages. `begin` gets the columns of the query, and what it returns writes a row's id; `beside` and `others` are
+/// columns that are read besides. Returns the options too, with those that the table's settings or the texts decided.
 pub(crate) fn find<E: FnMut(&Values<'_>, &mut Vec<u8>)>(
     function: Sink,
     source: &Source,
     mut written: Written,
-    (labels, show): (Option<String>, Vec<String>),
+    (beside, others): (Vec<String>, Vec<String>),
     progress: &Progress,
     begin: impl FnOnce(&[Column]) -> E,
 ) -> (Written, Found) {
@@ -62,7 +62,7 @@ pub(crate) fn find<E: FnMut(&Values<'_>, &mut Vec<u8>)>(
     // What is learned of one table is not what two sides tell.
     let known = settings.filter(|_| !(options.sides && options.method == Method::Records));
     options.know(known.and_then(|it| it.statistics(&options.columns, options.alike.normal)));
-    (options.labels, options.others) = (labels, show);
+    (options.beside, options.others) = (beside, others);
     if options.method == Method::Records {
         // What is compared is read anyway: all columns of a query, those of a table that are named.
         match source {
@@ -124,7 +124,7 @@ pub(super) fn find_in<B: FnOnce(&[Column]) -> E, E: FnMut(&Values<'_>, &mut Vec<
         let prints = Prints::of_parts(&words, rows.parts());
         written.add("distance", distance_of_hashes(function.name, prints, count as u64).into());
         let chosen = Options::of(&written);
-        (options, options.labels, options.others) = (chosen, options.labels, options.others);
+        (options, options.beside, options.others) = (chosen, options.beside, options.others);
     }
     announce_implied(function.name, written.implied);
     options.of_rows = Settings::count_more(table, options.fp.as_deref());

@@ -146,7 +146,7 @@ fn hash_of(written: String, is_bits: bool) -> String {
 
 /// The columns of a record: all but the id and those that options name for something else.
 fn compared(columns: &[Column], options: &Options) -> Vec<usize> {
-    let others = options.kept_by().into_iter().chain(&options.labels).chain(&options.side);
+    let others = options.kept_by().into_iter().chain(&options.beside).chain(&options.side);
     let others: Vec<&String> = others.chain(&options.others).collect();
     let named = |column: &Column| others.iter().any(|name| **name == column.name);
     let compared: Vec<usize> = (1..columns.len()).filter(|&at| !named(&columns[at])).collect();

@@ -171,6 +171,19 @@ impl Values<'_> {
         self.get(column).is_some_and(|value| value.value() != 0)
     }
 
+    /// The value of a column that is `bytea`, or how many bytes it has if these are more than `most`, which are not read.
+    pub(crate) fn bytes(&self, column: usize, most: usize) -> Option<Result<Vec<u8>, usize>> {
+        assert_eq!(self.columns[column].base_type(), pg_sys::BYTEAOID);
+        let value = self.get(column)?;
+        // SAFETY: a value of variable length, as has just been seen.
+        Some(unsafe {
+            match pg_sys::toast_raw_datum_size(value) - pg_sys::VARHDRSZ {
+                length if length > most => Err(length),
+                _ => Ok(copy_of_varlena(value)),
+            }
+        })
+    }
+
     /// The value of a column that is text, padded or not.
     pub(crate) fn text(&self, column: usize) -> Option<String> {
         let it = &self.columns[column];

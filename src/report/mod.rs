@@ -13,7 +13,7 @@ use dedup_core::hash::murmur3_128;
 use dedup_core::interrupt::{checked, sort_unstable_by};
 use dedup_core::memory::{Grow, OrRaise, Room, collect, filled};
 use dedup_core::report::{
-    GROUPS, Language, Near, Page, ROWS, Reason, Row, Standing, Summary, TEMPLATES, misses,
+    GROUPS, Language, Near, PICTURE, Page, Picture, ROWS, Reason, Row, Standing, Summary, TEMPLATES, misses,
 };
 use dedup_core::text::Normal;
 use pgrx::prelude::*;
@@ -24,7 +24,7 @@ use std::borrow::Cow;
 const BYTES_OF_GROUPS: usize = 48 << 20;
 /// Characters of a column by which people know a row, at most.
 const SHOWN: usize = 200;
-/// Stands between a row's id and the columns that are shown: no text of PostgreSQL has it.
+/// Stands between a row's id, the columns that are shown and its picture: no text of PostgreSQL has it.
 const BETWEEN: char = '\0';
 /// The hash of no label.
 const NONE: u64 = 0;
@@ -36,6 +36,7 @@ fn dedup_report(source: Option<&str>, options: Option<Json>) -> String {
     let title = word(&mut written, "title");
     let language = Language::of(word(&mut written, "language").as_deref());
     let column = word(&mut written, "labels");
+    let picture = word(&mut written, "picture");
     let show = match written.take("show") {
         Some(Value::String(one)) => vec![one],
         Some(names) => serde_json::from_value(names).unwrap_or_default(),
@@ -44,16 +45,32 @@ fn dedup_report(source: Option<&str>, options: Option<Json>) -> String {
     let asked = written.take("review").as_ref().and_then(whole);
     let progress = Progress::new(REPORT.name);
     let mut labels: Option<Vec<u64>> = column.as_ref().map(|_| Vec::new());
-    let others = (column.clone(), show.clone());
+    let others = (column.iter().chain(&picture).cloned().collect(), show.clone());
     let (written, found) = find(REPORT, &of, written, others, &progress, |columns| {
         let at = column.as_deref().map(|name| position(columns, "labels", name));
         let shown: Vec<usize> = show.iter().map(|name| position(columns, "show", name)).collect();
+        let picture = picture.as_deref().map(|name| position(columns, "picture", name));
+        let picture = picture.map(|at| (at, columns[at].base_type() == pg_sys::BYTEAOID));
         let labels = &mut labels;
         move |row, bytes| {
             let mut known = row.written(0).unwrap_or_else(|| refuse_row_without_id());
             for &at in &shown {
                 known.push(BETWEEN);
                 known.extend(row.written(at).unwrap_or_default().chars().take(SHOWN));
+            }
+            if let Some((at, is_bytes)) = picture {
+                let picture = match is_bytes {
+                    true => {
+                        row.bytes(at, PICTURE).map(|it| language.picture_of(it.as_deref().map_err(|it| *it)))
+                    }
+                    false => row.written(at).map(|address| language.picture_at(&address)),
+                };
+                let Picture { address, why_not } = picture.unwrap_or_default();
+                for part in [&address, &why_not] {
+                    known.room(part.len() + 1).or_raise();
+                    known.push(BETWEEN);
+                    known.push_str(part);
+                }
             }
             bytes.room(known.len()).or_raise();
             bytes.extend_from_slice(known.as_bytes());
@@ -219,10 +236,13 @@ impl Report {
     fn row(&mut self, row: usize) -> Row {
         let known = String::from_utf8(unwrap_or_raise(self.found.rows.texts.id(row))).unwrap_or_default();
         let mut known = known.split(BETWEEN);
-        let id = known.next().unwrap_or_default().to_owned();
-        let shown = known.map(|value| value.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+        let mut next = || known.next().unwrap_or_default();
+        let id = next().to_owned();
+        let spaced = |value: &str| value.split_whitespace().collect::<Vec<_>>().join(" ");
+        let shown = self.show.iter().map(|_| spaced(next())).collect();
+        let picture = Picture { address: next().to_owned(), why_not: next().to_owned() };
         let (text, standing) = (self.text(row), Standing::Kept);
-        Row { id, shown, text, standing, distance: None, similarity: None, same_label: None }
+        Row { id, shown, picture, text, standing, distance: None, similarity: None, same_label: None }
     }
 
     /// A row's text as it is compared: without markup, where the recipe has that.

@@ -14,9 +14,9 @@ use std::sync::Arc;
 pub(crate) struct Options {
     core: Core,
     pub recipe: TextRecipe,
-    /// One more column that is read.
-    pub labels: Option<String>,
-    /// More of them; by records those that are not compared.
+    /// Columns that are read besides and not compared.
+    pub beside: Vec<String>,
+    /// More of them; those of a query are compared by records.
     pub others: Vec<String>,
     /// The fingerprints are those of a table's settings, by which more counts than the text.
     pub of_rows: bool,
@@ -55,7 +55,7 @@ impl Options {
         let recipe =
             recipe.unwrap_or_else(|| Ok(TextRecipe::default())).unwrap_or_else(|error| raise_recipe(error));
         core.alike.normal = recipe.normal;
-        Options { core, recipe, labels: None, others: Vec::new(), of_rows: false }
+        Options { core, recipe, beside: Vec::new(), others: Vec::new(), of_rows: false }
     }
 
     /// Takes what the rows of a table have in common.
@@ -85,7 +85,7 @@ impl Options {
             .fp
             .iter()
             .chain(self.kept_by())
-            .chain(&self.labels)
+            .chain(&self.beside)
             .chain(&self.others)
             .chain(&self.side)
             .map(String::as_str)

@@ -2,6 +2,7 @@
 
 use super::html::Html;
 use super::misses::Reason;
+use super::pictures::Picture;
 use super::words::{Words, fill};
 use crate::dedup::Alike;
 use crate::details::Detail;
@@ -41,6 +42,8 @@ pub struct Row {
     pub id: String,
     /// By what else people know it: the values of the columns that are shown.
     pub shown: Vec<String>,
+    /// Its picture, if the page shows pictures.
+    pub picture: Picture,
     /// Its text.
     pub text: String,
     /// How it stands to the first row.
@@ -77,6 +80,7 @@ impl Style {
         let words = self.words;
         self.begin(html, first);
         html.raw("</p>");
+        first.picture.show(html, &first.id);
         let (text, is_cut) = shown(&first.text);
         html.put(r#"<p class="text" dir="auto">{}</p>"#, &[&text]);
         self.end(html, is_cut);
@@ -88,6 +92,7 @@ impl Style {
             self.begin(html, row);
             self.details(html, &details);
             html.raw("</p>");
+            row.picture.show(html, &row.id);
             if is_same {
                 html.put(r#"<p class="note">{}</p>"#, &[&words.identical]);
             } else {
@@ -156,7 +161,9 @@ impl Style {
         for (side, row) in rows.iter().enumerate() {
             html.raw(r#"<div class="row"><p class="meta">"#);
             self.known_by(html, row);
-            html.raw(r#"</p><p class="text" dir="auto">"#);
+            html.raw("</p>");
+            row.picture.show(html, &row.id);
+            html.raw(r#"<p class="text" dir="auto">"#);
             for piece in &pieces {
                 let text = [&piece.a, &piece.b][side];
                 let markup = match (piece.shared, decides(piece, &details)) {

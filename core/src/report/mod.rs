@@ -1,16 +1,20 @@
 //! The report: what `dedup` found, as one HTML page that needs nothing else.
 //!
-//! The page runs one script, which its own policy allows by its hash; it makes no markup, but shows what is there.
+//! The page loads nothing but the pictures that somebody asked for. It runs one script, which its own policy allows by its
+//! hash; it makes no markup, but shows what is there.
 
 mod groups;
 mod html;
 mod misses;
+mod pictures;
 mod words;
 
 pub use groups::{CHARACTERS, ROWS, Row, Standing};
 use groups::{Style, percent as percent_of};
 use html::Html;
 pub use misses::{Miss, Reason, misses};
+use pictures::Sources;
+pub use pictures::{PICTURE, Picture};
 pub use words::Language;
 use words::{Words, fill, grouped, percent};
 
@@ -98,13 +102,21 @@ pub struct Page {
     others: Html,
     /// Pairs that somebody is asked about, and how many; `None`: nobody asked for them.
     asked: Option<(Html, usize)>,
+    sources: Sources,
 }
 
 impl Page {
     /// No groups yet; `alike` is what was asked of their texts, `show` the columns by which people know a row.
     pub fn new(language: Language, alike: Alike, by_records: bool, show: Vec<String>) -> Page {
         let style = Style { words: language.0, alike, by_records, show };
-        Page { style, count: 0, first: Html::default(), others: Html::default(), asked: None }
+        Page {
+            style,
+            count: 0,
+            first: Html::default(),
+            others: Html::default(),
+            asked: None,
+            sources: Sources::default(),
+        }
     }
 
     /// Bytes of the groups.
@@ -121,6 +133,7 @@ impl Page {
     pub fn ask(&mut self, rows: &[Row; 2], same: bool, kind: &str, moves: u64) {
         let words = self.style.words;
         let Some((html, count)) = &mut self.asked else { return };
+        self.sources.add(rows.iter().map(|row| &row.picture));
         *count += 1;
         let [a, b] = rows.each_ref().map(|row| without_controls(&row.id));
         html.put(r#"<article data-a="{}" data-b="{}">"#, &[&a, &b]);
@@ -141,6 +154,7 @@ impl Page {
         let words = self.style.words;
         let html = if self.count < AT_A_TIME { &mut self.first } else { &mut self.others };
         self.count += 1;
+        self.sources.add(others.iter().chain([kept]).map(|row| &row.picture));
         let near = others.iter().filter(|row| row.standing == Standing::Near);
         let least = near.filter_map(percent_of).min().unwrap_or(100);
         let heading = fill(words.group, &[&self.count]);
@@ -155,10 +169,12 @@ impl Page {
     }
 
     /// The page.
-    pub fn finish(self, summary: &Summary) -> String {
+    pub fn finish(mut self, summary: &Summary) -> String {
         let words = self.style.words;
         let mut html = Html::default();
-        head(&mut html, summary, words);
+        let misses = summary.near.iter().flat_map(|near| near.misses.as_flattened());
+        self.sources.add(misses.map(|row| &row.picture));
+        head(&mut html, summary, &self.sources, words);
         overview(&mut html, summary, words);
         self.rule(&mut html, summary);
         if let Some((pairs, count)) = &self.asked {
@@ -268,11 +284,13 @@ fn pager(html: &mut Html, words: &Words) {
     html.put(r#"<button type="button" data-step="1">{}</button></nav>"#, &[&words.next]);
 }
 
-fn head(html: &mut Html, summary: &Summary, words: &Words) {
+fn head(html: &mut Html, summary: &Summary, sources: &Sources, words: &Words) {
     let title = summary.title.as_deref().unwrap_or(words.title);
     html.put("<!DOCTYPE html>\n<html lang=\"{}\"><head><meta charset=\"utf-8\">", &[&words.code]);
     html.raw(r#"<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; "#);
-    html.raw("script-src 'sha256-").raw(SCRIPT_HASH.trim_ascii_end()).raw("'\">");
+    html.raw("script-src 'sha256-").raw(SCRIPT_HASH.trim_ascii_end()).raw("'");
+    sources.allow(html);
+    html.raw("\">");
     html.raw(r#"<meta name="viewport" content="width=device-width, initial-scale=1">"#);
     html.put(r#"<meta name="color-scheme" content="light dark"><title>{}</title><style>"#, &[&title]);
     html.raw(STYLE).put(r#"</style></head><body><main><header><h1 dir="auto">{}</h1>"#, &[&title]);

@@ -166,6 +166,12 @@ sentences! {
     alike: "{0}% alike", "相似度 {0}%";
     sure: "{0}% sure", "把握 {0}%";
     identical: "The same text, character by character.", "文字完全相同。";
+    picture_large: "The picture is not shown: it has {0} bytes, and a page takes {1} of one at most.",
+                   "图片未显示：大小为 {0} 字节，每张最多收录 {1} 字节。";
+    picture_kind: "The picture is not shown: it is neither PNG, JPEG, GIF nor WebP.",
+                  "图片未显示：不是 PNG、JPEG、GIF 或 WebP 格式。";
+    picture_address: "The picture is not shown: its address is neither one of http or https nor relative to the page: {0}",
+                     "图片未显示：既不是 http 或 https 地址，也不是相对地址：{0}";
     gap: " … {0} characters the same … ", " …… 相同的 {0} 个字符 …… ";
     cut: "The text is longer; its first {0} characters are compared here.", "原文较长，这里只比较前 {0} 个字符。";
     rest: "{0} more rows of this group are not shown.", "本组还有 {0} 条记录未列出。";

@@ -192,7 +192,7 @@ impl<'t> Job<'t> {
         let mut options = Options::of(&self.written);
         options.of_rows = self.options.of_rows;
         options.know(self.statistics.clone());
-        options.labels = Some(DIGEST.to_owned());
+        options.beside = vec![DIGEST.to_owned()];
         options
     }
 

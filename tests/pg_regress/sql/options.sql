@@ -30,7 +30,7 @@ CREATE TABLE wrong (key text, value jsonb);
 INSERT INTO wrong VALUES ('id', '3'), ('columns', '[]'), ('fp', '""'), ('recipe', '3'), ('equal', '"case"'), ('method', '"guess"'), ('distance', '257'),
     ('similarity', '1.5'), ('n', '0'), ('details', '["size"]'), ('slots', '{"name ___ is ___": true}'), ('contained', '-1'), ('group', '"pairs"'), ('diameter', '2.5'),
     ('keep', '{"column": "id", "oder": "desc"}'), ('scope', '[]'), ('action', '"drop"'), ('flag', '""'), ('log', '""'), ('index', '"maybe"'), ('title', '1'),
-    ('language', '"de"'), ('labels', '[]'), ('show', '[]'), ('review', '0'), ('follow', '1'), ('drop', 'false'), ('refit', 'false'), ('side', '3'), ('nearest', '101'),
+    ('language', '"de"'), ('labels', '[]'), ('show', '[]'), ('picture', '["a"]'), ('review', '0'), ('follow', '1'), ('drop', 'false'), ('refit', 'false'), ('side', '3'), ('nearest', '101'),
     ('decided', '1'), ('archive', 'true'), ('references', '"ignore"'), ('fill', '{"body": "sum"}'), ('batch', '0');
 SELECT key AS not_tried FROM takes EXCEPT SELECT key FROM wrong;
 SELECT message, string_agg(name, ' ' ORDER BY name COLLATE "C") AS "by", string_agg(DISTINCT state, ' ') AS state, count(DISTINCT hint) AS hints

@@ -76,6 +76,8 @@ SELECT count(DISTINCT groups) AS answers, max(cardinality(groups)) AS groups FRO
      dedup_report('person', show) html, LATERAL (SELECT array_agg(g) FROM groups_of(html) g) s(groups);
 SELECT count(DISTINCT groups) AS answers, max(cardinality(groups)) AS groups FROM unnest('{"{}", "{\"show\": [\"name\", \"id\"]}"}'::jsonb[]) show,
      dedup_report('SELECT id, name, town FROM person', '{"method": "records", "similarity": 0.5}'::jsonb || show) html, LATERAL (SELECT array_agg(g) FROM groups_of(html) g) s(groups);
+-- A picture is compared with nothing, by records either.
+SELECT count(*) AS groups FROM dedup_report('SELECT id, name, town, name || ''/'' || id AS url FROM person', '{"method": "records", "similarity": 0.5, "picture": "url"}') html, groups_of(html);
 RESET client_min_messages;
 DROP TABLE person;
 SELECT dedup_report('ticket', :'options'::jsonb || '{"show": "nothing"}');
@@ -110,6 +112,27 @@ DROP TABLE entry;
 SET client_min_messages = warning;
 SELECT html ~ '<pre>{&quot;distance&quot;:\d+,' AS options FROM dedup_report('SELECT id, body FROM ticket') html;
 RESET client_min_messages;
+-- Pictures, where somebody asks for them: bytes and addresses, what the policy allows, and what is not shown and why.
+CREATE TABLE photo (id int PRIMARY KEY, h bit(64), thumb bytea, url varchar);
+INSERT INTO photo SELECT n, x'00ff00ff00ff00ff', decode(bytes, 'hex'), url FROM (VALUES
+    (1, '89504e470d0a1a0a00', 'https://a.example/1.jpg'), (2, 'ffd8ffe0', 'thumbs/2 "a".jpg'), (3, '474946383961', '//b.example/3.jpg'),
+    (4, '52494646000000005745425000', 'javascript:alert(1)'), (5, encode('<svg onload="alert(1)"/>', 'hex'), 'data:image/png;base64,iVBORw0KGgo='),
+    (6, '89504e470d0a1a0a' || repeat('00', 65536 - 8), ''), (7, '89504e470d0a1a0a' || repeat('00', 65536 - 7), NULL), (8, NULL, ' HTTP://c.example/8')) v (n, bytes, url);
+CREATE FUNCTION pictures_of(page text) RETURNS SETOF text LANGUAGE sql AS $$
+    SELECT regexp_replace(m[1], 'A{100,}', '…') FROM regexp_matches(page, '(; img-src [^"]*|<img [^>]*>|<p class="note">(?:The picture|图片)[^<]*)', 'g') m $$;
+CREATE FUNCTION pictures_of_photo(options jsonb) RETURNS SETOF text LANGUAGE sql AS $$ SELECT pictures_of(dedup_report('SELECT * FROM photo', '{"method": "hash", "distance": 3}' || options)) $$;
+SELECT pictures_of_photo('{"picture": "thumb", "show": ["url"]}');
+SELECT pictures_of_photo('{"picture": "url"}');
+SELECT pictures_of_photo('{"picture": "url", "language": "zh"}') OFFSET 4;
+SELECT pictures_of_photo('{"show": ["url"]}');
+SELECT count(*) FROM pictures_of(dedup_report('photo', '{"fp": "h", "distance": 3, "picture": "thumb", "review": 1}'));
+-- Pairs that are asked about, and near misses, have them too.
+UPDATE photo SET h = (x'00ff00ff00ff00ff' # (CASE id WHEN 1 THEN 0 WHEN 2 THEN 7 ELSE id::bigint << 30 END)::bit(64));
+SELECT pictures_of(dedup_report('SELECT * FROM photo WHERE id < 3', '{"method": "hash", "distance": 3, "picture": "url", "review": 1}'));
+SELECT pictures_of(dedup_report('SELECT * FROM photo WHERE id < 3', '{"method": "hash", "distance": 2, "picture": "thumb"}'));
+SELECT pictures_of_photo('{"picture": "nothing"}');
+DROP FUNCTION pictures_of_photo, pictures_of;
+DROP TABLE photo;
 -- The rows that the caller may see, and no others.
 CREATE ROLE regress_dedup_clerk;
 GRANT SELECT ON ticket TO regress_dedup_clerk;
