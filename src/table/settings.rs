@@ -142,10 +142,17 @@ impl Settings {
     fn check(&self) {
         let name = self.table_name();
         if !self.fit {
-            let columns = self.columns.join(", ");
-            let what = format!("its column \"{}\" is no longer the fingerprint of {columns}", self.fp);
-            let what = format!("table {name} has changed since its settings were made: {what}");
-            refuse(self.table, what, "); sets it up again.")
+            let is_lost = self.method == Method::Hash && Table::of(self.table).find(&self.fp).is_none();
+            let again = "); sets it up again.";
+            let (what, hint) = match self.method {
+                _ if is_lost => {
+                    ("is not there any more".into(), ", '{\"fp\": \"…\"}'); names the column of the hashes.")
+                }
+                Method::Hash => ("is not that of the hashes any more".into(), again),
+                _ => (format!("is no longer the fingerprint of {}", self.columns.join(", ")), again),
+            };
+            let changed = "has changed since its settings were made: its column";
+            refuse(self.table, format!("table {name} {changed} \"{}\" {what}", self.fp), hint)
         }
         let whole = root(self.table);
         if let Some(member) = Generated::made_otherwise(whole, &self.fp) {

@@ -375,9 +375,11 @@ impl Written {
         let has_diameter = options.diameter.is_some();
         // These are told by the column itself whether it has hashes.
         let told = [keys::PAIRS, keys::GUARD].contains(&self.sink);
+        let by_length = options.keep == Keep::Longest;
         let is_far = options.distance.is_some_and(|bits| bits > u64::BITS) && !told;
         let wrong = [
             (by_hash && options.columns.len() > 1, "columns", "must be one column with method \"hash\""),
+            (by_hash && by_length, "keep", "must not be \"longest\" with method \"hash\""),
             (is_far && !by_hash, "distance", "must be at most 64 but with method \"hash\""),
             (by_text && any_text, "similarity", "must be greater than 0 with method \"text\""),
             (by_records && any_text, "similarity", "must be greater than 0 with method \"records\""),

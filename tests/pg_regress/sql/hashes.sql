@@ -97,6 +97,8 @@ SELECT count(*) FROM dedup('img', '{"distance": 40}') WHERE stage = 'near';
 SELECT * FROM dedup_setup('img', '{"method": "text"}');
 SELECT * FROM dedup_setup('img', '{"columns": ["phash", "id"]}');
 SELECT * FROM dedup_setup('img', '{"keep": {"column": "phash"}}');
+SELECT * FROM dedup_setup('img', '{"keep": "longest"}');
+SELECT * FROM dedup('SELECT 1, 5::bigint', '{"method": "hash", "keep": "longest"}');
 SELECT * FROM dedup_suggest('img');
 SELECT * FROM simhash_explain((SELECT i FROM img i WHERE id = 1), (SELECT i FROM img i WHERE id = 2));
 -- A guard with a distance of its own compares hashes too.
@@ -146,6 +148,12 @@ ALTER TABLE later RENAME h TO other;
 SELECT count(*) FROM dedup('later');
 ALTER TABLE later ALTER other TYPE text USING other::text;
 SELECT count(*) FROM dedup('later');
+-- What is gone is named, as after a dump of a renamed column.
+\set VERBOSITY default
+ALTER TABLE later DROP other, ADD again bit(128);
+SELECT count(*) FROM dedup('later');
+\set VERBOSITY terse
+SELECT count(*) FROM dedup_setup('later', '{"fp": "again"}');
 -- Another column is named, a distance is one of the hashes.
 CREATE TABLE two (id int PRIMARY KEY, a bit(64), b bit(64));
 INSERT INTO two SELECT n, n::bit(64), (n / 4)::bit(64) FROM generate_series(1, 8) n;
