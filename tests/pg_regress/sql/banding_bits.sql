@@ -73,6 +73,13 @@ SET enable_seqscan = on; SET enable_bitmapscan = off; SET enable_indexscan = off
 EXECUTE near (repeat('0', 256)::bit(256), 31);
 RESET plan_cache_mode; RESET enable_bitmapscan; RESET enable_indexscan;
 
+-- A search by blocks that would be dearer than a pass costs what that costs.
+CREATE TABLE many AS SELECT random_bits('m' || i, 256)::bit(256) AS h FROM generate_series(1, 60000) i;
+CREATE INDEX many_h ON many USING banding (h);
+ANALYZE many;
+SELECT plan('SELECT * FROM many WHERE near_dup(h, repeat(''01'', 128)::bit(256), 34)');
+DROP TABLE many;
+
 -- The nearest: the distances of a sequential scan, in its order, whatever is asked for.
 CREATE FUNCTION nearest(query text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE one text; two text;
