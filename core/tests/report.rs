@@ -80,6 +80,8 @@ fn differences_read_well() {
     let lamp = differing("The lamp is broken", "The light is broken");
     assert_eq!(lamp, "The <del>lamp</del><ins>light</ins> is broken");
     assert_eq!(differing("one two", "three four"), "<del>one two</del><ins>three four</ins>");
+    let bits = |middle: &str| format!("{}{middle}{}", "01".repeat(20), "10".repeat(20));
+    assert_eq!(shown(&bits("0110"), &bits("0000"))[1], bits("0<del>11</del><ins>00</ins>0"));
     assert_eq!((differing("", "a"), shown("a", "a")), ("<ins>a</ins>".into(), vec!["a".to_owned()]));
 }
 

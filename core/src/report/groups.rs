@@ -247,24 +247,30 @@ struct Piece {
 }
 
 /// Compares two texts of a page: they are short. A single word, or nothing but blanks and punctuation, that is the same
-/// between two differences counts to them: it is a coincidence, and confuses a reader.
+/// between two differences counts to them: it is a coincidence, and confuses a reader. Of hashes it is the bits that differ.
 fn diff(a: &str, b: &str) -> Vec<Piece> {
+    let mut pieces: Vec<Piece> = Vec::new();
+    let mut add = |a: String, b: String, shared| match pieces.last_mut() {
+        Some(last) if last.shared == shared => {
+            last.a += &a;
+            last.b += &b;
+        }
+        _ => pieces.push(Piece { a, b, shared }),
+    };
+    let is_hash = |text: &str| text.len() >= 64 && text.bytes().all(|it| matches!(it, b'0' | b'1'));
+    if a.len() == b.len() && is_hash(a) && is_hash(b) {
+        a.chars().zip(b.chars()).for_each(|(a, b)| add(a.into(), b.into(), a == b));
+        return pieces;
+    }
     let [x, y] = [a, b].map(|text| text.split_word_bounds().collect::<Vec<_>>());
     let operations = capture_diff_slices(Algorithm::Myers, &x, &y);
-    let mut pieces: Vec<Piece> = Vec::new();
     for (at, operation) in operations.iter().enumerate() {
         let words = &x[operation.old_range()];
         let (in_a, in_b) = (words.concat(), y[operation.new_range()].concat());
         let is_between = at > 0 && at + 1 < operations.len();
         let is_word = words.len() > 1 && in_a.contains(char::is_alphanumeric);
         let shared = matches!(operation, DiffOp::Equal { .. }) && (is_word || !is_between);
-        match pieces.last_mut() {
-            Some(last) if last.shared == shared => {
-                last.a += &in_a;
-                last.b += &in_b;
-            }
-            _ => pieces.push(Piece { a: in_a, b: in_b, shared }),
-        }
+        add(in_a, in_b, shared);
     }
     pieces
 }

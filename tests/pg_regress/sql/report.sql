@@ -131,6 +131,8 @@ UPDATE photo SET h = (x'00ff00ff00ff00ff' # (CASE id WHEN 1 THEN 0 WHEN 2 THEN 7
 SELECT pictures_of(dedup_report('SELECT * FROM photo WHERE id < 3', '{"method": "hash", "distance": 3, "picture": "url", "review": 1}'));
 SELECT pictures_of(dedup_report('SELECT * FROM photo WHERE id < 3', '{"method": "hash", "distance": 2, "picture": "thumb"}'));
 SELECT pictures_of_photo('{"picture": "nothing"}');
+-- Of two hashes the bits that differ are marked.
+SELECT m[1] FROM dedup_report('SELECT id, h FROM photo WHERE id < 3', '{"method": "hash", "distance": 3}') html, regexp_matches(html, '<p class="text" dir="auto">([01]+<del>[01]+</del><ins>[01]+</ins>[01]*)</p>', 'g') m;
 DROP FUNCTION pictures_of_photo, pictures_of;
 DROP TABLE photo;
 -- The rows that the caller may see, and no others.
