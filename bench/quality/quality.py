@@ -155,6 +155,10 @@ class Bench:
                 copy.write_row((number, *(rows[key][name] or None for name in names)))
         contained = "SELECT id, keeper, stage FROM dedup('SELECT n, body FROM texts ORDER BY n', '{\"contained\": 0.7}')"
         self.call("pg_dedup, contained 0.7", contained)
+        try:
+            self.call("**pg_dedup, one call of the columns**", "SELECT id, keeper, stage FROM dedup('records')")
+        except psycopg.Error as error:
+            print(f"| pg_dedup, one call of the columns: {str(error).splitlines()[0]} | | | | | | | | | |")
         self.call("pg_dedup, records", "SELECT id, keeper, stage FROM dedup('SELECT * FROM records ORDER BY n', '{\"method\": \"records\"}')")
 
     def trgm(self):

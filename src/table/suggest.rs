@@ -244,18 +244,19 @@ pub(crate) fn choose_columns(function: &str, table: &Table, written: &mut Writte
         records_of(&format!("SELECT {} FROM {} AS t LIMIT {SAMPLE}", list.join(", "), table.name)).0
     };
     let look = if written.by_records() { Look::Records(Vec::new()) } else { of_rows().look() };
-    let shown = |at: &usize| listed[*at].clone();
+    let one = |at: usize, why: &str| {
+        let what = format!("{function} compares column {} of {}", listed[at], table.name);
+        (what, vec![names[at]], why.to_owned())
+    };
     let (what, columns, why) = match &look {
         Look::Records(identify) => {
-            let identify: Vec<String> = identify.iter().map(shown).collect();
-            let why =
-                format!("No column is running text, and {} seldom agree by chance.", identify.join(", "));
+            let identify: Vec<&str> = identify.iter().map(|&at| listed[at].as_str()).collect();
+            let which = if identify.is_empty() { "all together".to_owned() } else { identify.join(", ") };
+            let why = format!("No column is running text, and {which} seldom agree by chance.");
             (format!("{function} takes {} for records of {}", table.name, listed.join(", ")), names, why)
         }
-        Look::Text(at) => {
-            let why = "It is the only column of running text.".to_owned();
-            (format!("{function} compares column {} of {}", shown(at), table.name), vec![names[*at]], why)
-        }
+        Look::Text(at) => one(*at, "It is the only column of running text."),
+        Look::Title(at) => one(*at, "It alone identifies, and nearly all rows have it."),
         Look::Unclear => return,
     };
     let columns = Value::from(columns);

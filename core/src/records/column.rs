@@ -77,6 +77,13 @@ pub(super) struct Known {
     features: Frequencies,
 }
 
+impl Known {
+    /// Whether these are names of three words or more, most of which are of one row.
+    pub fn is_wordy(&self) -> bool {
+        self.kind == Kind::Name && self.cap == CAP_OF_WORDS
+    }
+}
+
 /// The values of a column in some rows.
 #[derive(Debug, Default)]
 pub(super) struct Column {

@@ -9,7 +9,7 @@ use super::candidates::Candidate;
 use super::column::CAP;
 use super::model::{Field, Levels, WIDTH, Weights, probability};
 use super::table::{Columns, Table};
-use super::values::{EXPECTED, Kind, SLIP};
+use super::values::{EXPECTED, FIELDS, Kind, SLIP};
 use crate::interrupt::{checked, sort_unstable_by};
 use crate::memory::{Grow, OfKey, OrRaise, Room, collect, filled};
 use crate::random::SplitMix64;
@@ -148,6 +148,14 @@ impl Weights {
             field.against = speaks.map(|level| field.m[level]).sum();
         }
     }
+
+    /// That a pair with such levels is of one thing, its values as common as any.
+    fn probability(&self, levels: &[u8]) -> f64 {
+        let mut told = [0.0; FIELDS];
+        let told = &mut told[..levels.len()];
+        self.told(levels, |_| 1.0, told);
+        self.kept(levels) * probability(self.prior + told.iter().sum::<f64>())
+    }
 }
 
 struct Learning {
@@ -249,7 +257,7 @@ impl Learning {
     fn run(self, model: &mut Weights) {
         let width = model.fields.len();
         let mut posteriors = crate::memory::copy(&self.begin).or_raise();
-        let mut told = [0.0; 64];
+        let mut told = [0.0; FIELDS];
         let mut patterns = filled(0u64, posteriors.len()).or_raise();
         for round in 0..ROUNDS.0 {
             if round % 4 == 0 {
@@ -270,7 +278,11 @@ impl Learning {
             if round >= ROUNDS.1 {
                 self.learn_m(model, &posteriors);
             }
-            let one: f64 = posteriors.iter().sum::<f64>() * self.each;
+            // Of a thing with many rows few pairs are candidates.
+            let others =
+                self.others.iter().map(|it| (model.probability(&it.0), it.1)).filter(|it| it.0 >= 0.5);
+            let others: f64 = others.map(|it| it.0 * it.1).sum();
+            let one = posteriors.iter().sum::<f64>() * self.each + others;
             let share = (one.max(0.5) / self.all).min(0.5);
             model.prior = (share / (1.0 - share)).ln();
         }
@@ -305,7 +317,8 @@ impl Learning {
         let weights = counted.map(|(posterior, counts)| (1.0 - posterior).powi(2) * counts * self.each);
         let candidates = self.pairs.levels.chunks_exact(width).zip(weights);
         let candidates = candidates.map(|(levels, weight)| (levels, weight, true));
-        let others = self.others.iter().map(|(levels, count)| (&levels[..], *count, false));
+        let two = |levels: &[u8]| (1.0 - model.probability(levels)).powi(2);
+        let others = self.others.iter().map(|(levels, count)| (&levels[..], count * two(levels), false));
         let all: Vec<(&[u8], f64, bool)> = collect(candidates.chain(others)).or_raise();
         for (at, field) in model.fields.iter_mut().enumerate() {
             let mut u = expected(field.top, field.cap);

@@ -24,10 +24,10 @@ use model::{Weights, probability};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use table::{Columns, Table};
-use values::Kind;
 pub use values::MOST_COLUMNS;
 #[cfg(test)]
 pub(crate) use values::edits;
+use values::{FIELDS, Kind};
 
 /// Two rows are of one thing from this probability on.
 pub const SURE: f64 = 0.9;
@@ -37,8 +37,6 @@ pub const UNSURE: f64 = 0.5;
 pub const LIKELY: f64 = 0.3;
 /// Kept rows that a row is compared with, at most.
 const KEPT: usize = 1000;
-/// Fields that there can be: the columns and the identifiers.
-const FIELDS: usize = MOST_COLUMNS + 1;
 
 /// What is compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,19 +73,22 @@ pub struct Evidence {
 /// What the columns of a table are, by its rows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Look {
-    /// Those of records: these identify.
+    /// Those of records: these identify by themselves.
     Records(Vec<usize>),
     /// This one is running text, and the others tell about it.
     Text(usize),
+    /// This one says what a row is of, and no other does.
+    Title(usize),
     /// That cannot be told.
     Unclear,
 }
 
-/// Rows by which that is told, at least; columns that identify, and so few of them if there are this many rows.
-const FEWEST: (usize, usize) = (100, 3);
-const PAIR: (usize, usize) = (1000, 2);
-/// How often such a column agrees by chance, at most.
+/// Rows by which that is told, at least.
+const FEWEST: usize = 100;
+/// How often a column that identifies agrees by chance, at most.
 const SELDOM: f64 = 0.005;
+/// Rows that agree with one in all columns by chance, at most.
+const ALIKE: f64 = 0.5;
 
 /// The rows of a table of several columns.
 #[derive(Debug, Default)]
@@ -116,25 +117,33 @@ impl Rows {
         self.values.iter_mut().zip(given).for_each(|(values, value)| values.add(value));
     }
 
-    /// What the columns are: those of records are short, and several of them seldom agree by chance.
+    /// What the columns are: running text that nearly all rows have is compared alone, and a title, if nothing else identifies;
+    /// otherwise all are those of records, if by chance few rows agree in all of them.
     pub fn look(&self) -> Look {
-        let order = self.order();
+        // Copies are no evidence of what agrees by chance.
+        let mut order = self.order();
+        order.dedup_by_key(|row| self.values.iter().map(|it| it.get(*row as usize)).collect::<Vec<_>>());
         let known = Table::learned(&self.values[..self.values.len().min(MOST_COLUMNS)], &order).1.known;
+        let rows = order.len();
         let places = |is: &dyn Fn(&Known) -> bool| -> Vec<usize> {
             known.iter().filter(|it| is(it)).map(|it| it.at).collect()
         };
+        let is_full = |it: &Known| it.filled * 20 >= rows * 19;
+        let texts = places(&|it| it.kind == Kind::Text && is_full(it));
         let identify = places(&|it| {
             let is_short = matches!(it.kind, Kind::Name | Kind::Code | Kind::Date);
-            is_short && it.same <= SELDOM && it.filled * 5 >= order.len() * 4
+            is_short && it.same <= SELDOM && it.filled * 5 >= rows * 4
         });
-        let texts = places(&|it| it.kind == Kind::Text);
-        let is_full = |at: usize| known.iter().any(|it| it.at == at && it.filled * 10 >= order.len() * 9);
-        match texts[..] {
-            _ if order.len() < FEWEST.0 => Look::Unclear,
-            [] if [FEWEST, PAIR].iter().any(|it| order.len() >= it.0 && identify.len() >= it.1) => {
-                Look::Records(identify)
-            }
-            [text] if is_full(text) => Look::Text(text),
+        let titles = places(&|it| it.is_wordy() && is_full(it));
+        let agree = known.iter().map(|it| {
+            let both = (it.filled as f64 / rows as f64).powi(2);
+            1.0 - both * (1.0 - it.same)
+        });
+        match (&texts[..], &identify[..]) {
+            _ if rows < FEWEST => Look::Unclear,
+            (&[text], _) => Look::Text(text),
+            ([], &[title]) if titles.contains(&title) => Look::Title(title),
+            ([], _) if agree.product::<f64>() * rows as f64 <= ALIKE => Look::Records(identify),
             _ => Look::Unclear,
         }
     }

@@ -8,6 +8,8 @@ use serde::{Deserialize, Serialize};
 
 /// Columns that are compared, at most.
 pub const MOST_COLUMNS: usize = 32;
+/// Fields that there can be: the columns and the identifiers.
+pub(super) const FIELDS: usize = MOST_COLUMNS + 1;
 /// The greatest level of any column.
 pub(super) const MOST: usize = 8;
 /// The level of names from which on they differ by slips of the pen alone.
@@ -159,7 +161,7 @@ pub(super) fn number(value: &str) -> Option<f64> {
     plain.parse().ok().filter(|number: &f64| number.is_finite())
 }
 
-/// The year, month and day that a value is: 2024-03-05, 20240305, 05.03.2024, 5 Mar 2024, March 5 2024, 2024年3月5日.
+/// The year, month and day that a value is: 2024-03-05, 20240305, 05.03.2024, 5 Mar 2024, 05-MAR-24, March 5 2024, 2024年3月5日.
 pub(super) fn date(value: &str) -> Option<[u16; 3]> {
     const MONTHS: [&str; 12] =
         ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
@@ -182,6 +184,10 @@ pub(super) fn date(value: &str) -> Option<[u16; 3]> {
             (Some(year), Some(month), Some(day)) if year > 1000 => [year, month, day],
             (Some(day), Some(month), Some(year)) if year > 1000 && month <= 12 => [year, month, day],
             (Some(month), Some(day), Some(year)) if year > 1000 => [year, month, day],
+            // Of two digits from 1969 to 2068, as POSIX has it.
+            (Some(day), None, Some(year)) if third.len() == 2 => {
+                [year + if year < 69 { 2000 } else { 1900 }, month(second)?, day]
+            }
             (Some(day), None, Some(year)) => [year, month(second)?, day],
             (None, Some(day), Some(year)) => [year, month(first)?, day],
             _ => return None,

@@ -70,13 +70,20 @@ CREATE TABLE petition (id int PRIMARY KEY, name text, body text);
 INSERT INTO petition SELECT i, word(i, 1) || ' ' || word(i, 2), (SELECT string_agg(word(i * 31 + j, 3), ' ' ORDER BY j) FROM generate_series(1, 20) j) FROM generate_series(1, 120) i;
 INSERT INTO petition SELECT 500 + id, name || ' x', body || ' please' FROM petition WHERE id <= 5;
 SELECT count(*) FILTER (WHERE id - keeper = 500) AS right, count(*) FILTER (WHERE id <> keeper AND id - keeper <> 500) AS wrong FROM dedup('petition');
+-- A title that alone identifies is compared alone; of columns that tell no rows apart one must be named.
+CREATE TABLE product (id int PRIMARY KEY, title text, maker text, state text);
+INSERT INTO product SELECT i, concat_ws(' ', word(i, 1), word(i, 2), word(i, 3), word(i, 4)), word(i % 9, 5), word(i % 3, 6) FROM generate_series(1, 200) i;
+INSERT INTO product SELECT 500 + id, title || ' new', NULL, state FROM product WHERE id <= 5;
+SELECT count(*) FILTER (WHERE id - keeper = 500) AS right, count(*) FILTER (WHERE id <> keeper AND id - keeper <> 500) AS wrong FROM dedup('product');
+ALTER TABLE product DROP COLUMN title;
+SELECT * FROM dedup('product');
 -- What is named stands; few rows want it named.
 SELECT count(*) FILTER (WHERE id <> keeper) AS near FROM dedup('petition', '{"columns": ["name", "body"], "method": "fingerprint"}');
 SELECT * FROM dedup('petition', '{"method": "text"}');
 DELETE FROM petition WHERE id > 50;
 SELECT * FROM dedup('petition');
 SET client_min_messages = warning;
-DROP TABLE people, person, petition;
+DROP TABLE people, person, petition, product;
 DROP TABLE linked, mine, theirs, both_sides;
 DROP FUNCTION word;
 DROP EXTENSION pg_dedup;
