@@ -168,6 +168,7 @@ BEGIN
         IF NEW.same <> OLD.same AND NEW.decided_at = OLD.decided_at THEN
             NEW.decided_at := now();
             NEW.decided_by := current_user;
+            NEW.note := NULLIF(NULLIF(NEW.note, 'dedup_clean'), 'dedup_undo');
         END IF;
     END IF;
     -- Nothing follows of two rows of which one is in no other decision: nearly always.

@@ -267,19 +267,23 @@ pub(super) fn is_of(call: &Call, alias: &str) -> String {
     )
 }
 
-/// A query for the rows of the archive that are chosen (a condition on `a`) as `row`, and for `id` and `keeper`: first its own,
-/// then, as long as the kept row is gone and in the archive as well, those of that one.
-pub(super) fn chains(call: &Call, archive: &Archive, chosen: &str) -> String {
-    let (Call { table, id, base, equals, .. }, name) = (call, &archive.table.name);
-    format!(
-        "WITH RECURSIVE k(row, id, keeper) AS (SELECT a.{id}::{base}, a.{id}::{base}, a.{KEEPER}::{base} FROM {name} AS a WHERE {chosen} \
-             UNION SELECT k.row, b.{id}::{base}, b.{KEEPER}::{base} FROM k JOIN {name} AS b ON b.{id}::{base} {equals} k.keeper \
-                 WHERE b.dedup_stage OPERATOR(pg_catalog.<>) ALL ('{{undone,{FILLED}}}') AND {} \
-                     AND NOT EXISTS (SELECT FROM {} AS t WHERE t.{id}::{base} {equals} k.keeper)) \
-         SELECT k.row, k.id, k.keeper FROM k",
-        is_of(call, "b"),
-        table.name
-    )
+/// If kept rows have gone since: a query for the rows of the archive that are chosen (a condition on `a`) as `row`, and for `id`
+/// and `keeper`: first its own, then, as long as the kept row is gone and in the archive as well, those of that one.
+pub(super) fn chains(call: &Call, archive: &Archive, chosen: &str) -> Option<String> {
+    let (Call { table: Table { name: of, .. }, id, base, equals, .. }, name) = (call, &archive.table.name);
+    let gone =
+        |keeper: &str| format!("({keeper} {equals} ANY (SELECT t.{id}::{base} FROM {of} AS t)) IS NOT TRUE");
+    let any = format!("SELECT FROM {name} AS a WHERE {chosen} AND {}", gone(&format!("a.{KEEPER}::{base}")));
+    exists(&any, &[]).then(|| {
+        format!(
+            "WITH RECURSIVE k(row, id, keeper) AS (SELECT a.{id}::{base}, a.{id}::{base}, a.{KEEPER}::{base} FROM {name} AS a WHERE {chosen} \
+                 UNION SELECT k.row, b.{id}::{base}, b.{KEEPER}::{base} FROM k JOIN {name} AS b ON b.{id}::{base} {equals} k.keeper \
+                     WHERE b.dedup_stage OPERATOR(pg_catalog.<>) ALL ('{{undone,{FILLED}}}') AND {} AND {}) \
+             SELECT k.row, k.id, k.keeper FROM k",
+            is_of(call, "b"),
+            gone("k.keeper")
+        )
+    })
 }
 
 /// The rows that go, as a call has them in its arguments.

@@ -256,7 +256,7 @@ impl Reference {
         hold_schemas(self.child.oid);
         let items = |removed: bool| {
             format!(
-                "SELECT a.{id}::{base} AS row, e.item OPERATOR(pg_catalog.->) 'row' AS item FROM {kept} AS a \
+                "SELECT a.{id}::{base} AS row, a.dedup_keeper::{base} AS keeper, e.item OPERATOR(pg_catalog.->) 'row' AS item FROM {kept} AS a \
                  CROSS JOIN LATERAL pg_catalog.jsonb_array_elements(a.dedup_children) AS e(item) WHERE {chosen} \
                    AND e.item OPERATOR(pg_catalog.->>) 'child' OPERATOR(pg_catalog.=) {name} \
                    AND e.item OPERATOR(pg_catalog.->>) 'constraint' OPERATOR(pg_catalog.=) {object} \
@@ -331,19 +331,18 @@ impl Reference {
             let set = commas(self.columns.iter().map(|it| format!("{} = {}", it.child, was(&it.child))));
             // The whole key finds a row alone: never by what all of them point at now.
             let points = |key: &String| self.own().contains(&&*quote_identifier(key));
-            let alone = if self.child.key.iter().any(points) { "" } else { "IS TRUE" };
-            // They point at what is kept for the kept row if that went later; what has no key of its own could be another's.
-            let own = match self.child.key.iter().all(points) {
-                true => format!(" AND k.id {equals} k.row"),
-                false => String::new(),
-            };
+            let has_own_key = !self.child.key.iter().any(points);
+            let alone = if has_own_key { "IS TRUE" } else { "" };
+            // They point at what is kept for the kept row if that went later; without a key of their own they could be another's.
+            let later = chains(call, archive, chosen).filter(|_| has_own_key);
+            let (kept, keeper) = later.map_or((String::new(), "i.keeper"), |later| {
+                (format!("JOIN ({later}) AS k ON k.row {equals} i.row"), "k.keeper")
+            });
             let sql = format!(
-                "UPDATE {from} AS c SET {set} FROM ({}) AS i CROSS JOIN LATERAL pg_catalog.jsonb_to_record(i.item) AS r({}) \
-                 JOIN ({}) AS k ON k.row {equals} i.row JOIN {to} AS t ON t.{id}::{base} {equals} k.keeper \
-                 WHERE ({}) {alone}{}{own}",
+                "UPDATE {from} AS c SET {set} FROM ({}) AS i CROSS JOIN LATERAL pg_catalog.jsonb_to_record(i.item) AS r({}) {kept} \
+                 JOIN {to} AS t ON true WHERE t.{id}::{base} {equals} {keeper} AND ({}) {alone}{}",
                 items(false),
                 typed(&columns),
-                chains(call, archive, chosen),
                 self.matches(),
                 same(&self.own())
             );

@@ -135,11 +135,13 @@ fn keep_apart(call: &Call, archive: &Archive, chosen: &str) {
     };
     refuse();
     // What holds for a kept row that has gone since holds for the one that is kept for it, as dedup_clean writes it.
+    let kept = chains(call, archive, chosen).unwrap_or_else(|| {
+        format!("SELECT a.{id}::{base} AS row, a.{id}::{base} AS id, a.{KEEPER}::{base} AS keeper FROM {name} AS a WHERE {chosen}")
+    });
     let apart = format!(
         "INSERT INTO {decisions} (a, b, same, note) \
          SELECT k.id, k.keeper, NOT o.own, CASE WHEN o.own THEN 'dedup_undo' ELSE 'dedup_clean' END \
-         FROM ({}) AS k CROSS JOIN LATERAL (SELECT k.id {equals} k.row AS own) AS o ON CONFLICT DO NOTHING",
-        chains(call, archive, chosen)
+         FROM ({kept}) AS k CROSS JOIN LATERAL (SELECT k.id {equals} k.row AS own) AS o ON CONFLICT DO NOTHING"
     );
     execute(&apart, &[]);
     // What somebody was deciding meanwhile is there now.
