@@ -112,6 +112,10 @@ fn what_is_compared_is_told_by_the_columns() {
     assert_eq!(look(&with_some), Look::Title(0));
     let with_code = made(400, &[(4, 900), (1, 9000), (1, 30)]);
     assert_eq!(look(&with_code), Look::Records(vec![0, 1]));
+    let mut codes = made(400, &[(1, 9000), (1, 9000)]);
+    codes.iter_mut().step_by(6).for_each(|row| row[0] = None);
+    codes.iter_mut().skip(1).step_by(6).for_each(|row| row[1] = None);
+    assert_eq!(look(&codes), Look::Records(vec![0, 1]));
     // None identifies, all of them do; of less than half a row they do not.
     let people = made(400, &[(1, 60), (1, 90), (1, 30), (1, 12)]);
     assert_eq!(look(&people), Look::Records(vec![]));

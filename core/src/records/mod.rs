@@ -118,7 +118,7 @@ impl Rows {
     }
 
     /// What the columns are: running text that nearly all rows have is compared alone, and a title, if nothing else identifies;
-    /// otherwise all are those of records, if by chance few rows agree in all of them.
+    /// otherwise all are those of records, if two identify or by chance few rows agree in all.
     pub fn look(&self) -> Look {
         // Copies are no evidence of what agrees by chance.
         let mut order = self.order();
@@ -143,7 +143,9 @@ impl Rows {
             _ if rows < FEWEST => Look::Unclear,
             (&[text], _) => Look::Text(text),
             ([], &[title]) if titles.contains(&title) => Look::Title(title),
-            ([], _) if agree.product::<f64>() * rows as f64 <= ALIKE => Look::Records(identify),
+            ([], _) if identify.len() > 1 || agree.product::<f64>() * rows as f64 <= ALIKE => {
+                Look::Records(identify)
+            }
             _ => Look::Unclear,
         }
     }
