@@ -110,6 +110,10 @@ fn what_is_compared_is_told_by_the_columns() {
     let mut with_some = with_body;
     with_some.iter_mut().step_by(5).for_each(|row| row[1] = None);
     assert_eq!(look(&with_some), Look::Title(0));
+    // Most rows have the text, and the first column is a name of two words.
+    let mut with_most = made(400, &[(2, 900), (25, 900), (1, 30)]);
+    with_most.iter_mut().step_by(14).for_each(|row| row[1] = None);
+    assert_eq!(look(&with_most), Look::Text(1));
     let with_code = made(400, &[(4, 900), (1, 9000), (1, 30)]);
     assert_eq!(look(&with_code), Look::Records(vec![0, 1]));
     let mut codes = made(400, &[(1, 9000), (1, 9000)]);

@@ -117,7 +117,7 @@ impl Rows {
         self.values.iter_mut().zip(given).for_each(|(values, value)| values.add(value));
     }
 
-    /// What the columns are: running text that nearly all rows have is compared alone, and a title, if nothing else identifies;
+    /// What the columns are: running text that most rows have is compared alone, or a title that more have, if nothing else identifies;
     /// otherwise all are those of records, if two identify or by chance few rows agree in all.
     pub fn look(&self) -> Look {
         // Copies are no evidence of what agrees by chance.
@@ -129,7 +129,8 @@ impl Rows {
             known.iter().filter(|it| is(it)).map(|it| it.at).collect()
         };
         let is_full = |it: &Known| it.filled * 20 >= rows * 19;
-        let texts = places(&|it| it.kind == Kind::Text && is_full(it));
+        let texts = places(&|it| it.kind == Kind::Text && it.filled * 10 >= rows * 9);
+        let has_full_text = known.iter().any(|it| it.kind == Kind::Text && is_full(it));
         let identify = places(&|it| {
             let is_short = matches!(it.kind, Kind::Name | Kind::Code | Kind::Date);
             is_short && it.same <= SELDOM && it.filled * 5 >= rows * 4
@@ -141,8 +142,8 @@ impl Rows {
         });
         match (&texts[..], &identify[..]) {
             _ if rows < FEWEST => Look::Unclear,
+            (_, &[title]) if !has_full_text && titles.contains(&title) => Look::Title(title),
             (&[text], _) => Look::Text(text),
-            ([], &[title]) if titles.contains(&title) => Look::Title(title),
             ([], _) if identify.len() > 1 || agree.product::<f64>() * rows as f64 <= ALIKE => {
                 Look::Records(identify)
             }
