@@ -111,7 +111,7 @@ CALL dedup_into('ticket_groups', 'ticket');
 SELECT id, keeper, stage FROM ticket_groups ORDER BY id;
 RESET client_min_messages;
 
-DROP TABLE ticket_groups, ticket_groups_merges, ticket_groups_state, reply, ticket, ticket_archive, by_text_archive, by_domain_archive, other, by_uuid, by_text, by_domain, plain, keyless, gone;
+DROP TABLE ticket_groups, ticket_groups_merges, ticket_groups_state, reply, ticket, ticket_archive, by_text_archive, by_domain_archive, other, by_uuid, by_text, by_domain, plain, plain_archive, keyless, gone;
 DROP FUNCTION note_gone;
 DROP DOMAIN code;
 DROP ROLE clean_clerk;
