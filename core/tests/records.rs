@@ -1,5 +1,6 @@
 //! Records as a whole: what does not depend on the order of rows, columns that tell nothing, and that records are found.
 
+use dedup_core::external::MemoryHost;
 use dedup_core::hash::mix64;
 use dedup_core::random::SplitMix64;
 use dedup_core::records::{Agreement, Field, Keys, Look, Model, Pairs, Records, Rows, SURE, columns, joined};
@@ -15,13 +16,13 @@ fn read(rows: &[Row]) -> Rows {
 }
 
 fn learned(rows: &[Row]) -> (Records, Pairs) {
-    Records::learn(read(rows))
+    Records::learn(read(rows), 2, &mut MemoryHost).unwrap()
 }
 
 fn keepers(rows: &[Row]) -> Vec<u32> {
     let order: Vec<u32> = (0..rows.len() as u32).collect();
     let (records, pairs) = learned(rows);
-    records.keepers(&pairs, &order, SURE, |_, _| true).0
+    records.keepers(&pairs, &order, SURE, (2, &mut MemoryHost), |_, _| true).unwrap().0
 }
 
 /// Shops; every second one a second time, with another spelling and what is missing.
@@ -305,7 +306,7 @@ proptest! {
         let place = |row: usize| order.iter().position(|&at| at == row).unwrap_or(0) as u32;
         let ranked: Vec<u32> = (0..rows.len() as u32).collect();
         let same: Vec<u32> = (0..rows.len()).map(place).collect();
-        let (kept, others) = (one.keepers(&pairs, &ranked, SURE, |_, _| true).0, two.keepers(&others, &same, SURE, |_, _| true).0);
+        let (kept, others) = (one.keepers(&pairs, &ranked, SURE, (2, &mut MemoryHost), |_, _| true).unwrap().0, two.keepers(&others, &same, SURE, (2, &mut MemoryHost), |_, _| true).unwrap().0);
         for row in 0..rows.len() {
             prop_assert_eq!(order[others[place(row) as usize] as usize] as u32, kept[row]);
             let probability = one.probability(row as u32, kept[row]);
@@ -333,7 +334,7 @@ proptest! {
         let contents: Vec<String> = rows.iter().map(|row| joined(row.iter().cloned()).unwrap()).collect();
         let keys = Keys::parse(&model.keys().letters()).unwrap();
         let mut all = Vec::new();
-        records.likely(&pairs, 0.0, |pair, _| all.push(pair));
+        all.extend(records.likely(&pairs, 0.0, 2, &mut MemoryHost).unwrap().into_iter().map(|it| it.0));
         prop_assert_eq!(all.len(), pairs.count());
         for [a, b] in all {
             let probability = records.probability(a, b);
@@ -350,8 +351,8 @@ proptest! {
         }
         let order: Vec<u32> = (0..rows.len() as u32).collect();
         prop_assert_eq!(
-            records.keepers(&pairs, &order, SURE, |_, _| true),
-            again.keepers(&again.pairs(), &order, SURE, |_, _| true)
+            records.keepers(&pairs, &order, SURE, (2, &mut MemoryHost), |_, _| true).unwrap(),
+            again.keepers(&again.pairs(), &order, SURE, (2, &mut MemoryHost), |_, _| true).unwrap()
         );
     }
 
@@ -378,7 +379,7 @@ proptest! {
         let written = Model::read(&records.model.write());
         prop_assert_eq!(written.as_ref(), Some(&*records.model));
         let order: Vec<u32> = (0..rows.len() as u32).rev().collect();
-        let kept = records.keepers(&pairs, &order, SURE, |_, _| true).0;
+        let kept = records.keepers(&pairs, &order, SURE, (2, &mut MemoryHost), |_, _| true).unwrap().0;
         for (row, &keeper) in kept.iter().enumerate() {
             prop_assert!((0.0..=1.0).contains(&records.probability(row as u32, keeper)));
         }
@@ -596,7 +597,7 @@ fn versions_are_never_sure() {
     assert_eq!(found(&rows, &of), (80, 0));
     let (records, pairs) = learned(&rows);
     let order: Vec<u32> = (0..rows.len() as u32).collect();
-    let unsure = |least| records.keepers(&pairs, &order, least, |_, _| true).1;
+    let unsure = |least| records.keepers(&pairs, &order, least, (2, &mut MemoryHost), |_, _| true).unwrap().1;
     // A person sees them, whether they go or not.
     assert!(unsure(SURE).apart > 400 && unsure(SURE).joined == 0, "{:?}", unsure(SURE));
     assert!(unsure(0.5).joined > 300, "{:?}", unsure(0.5));

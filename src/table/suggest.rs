@@ -8,7 +8,10 @@ use super::settings::{Settings, chosen_by};
 use super::source::Source;
 use crate::corpus::{Database, raise_recipe};
 use crate::fingerprint::simhash_of;
-use crate::pg::{Output, for_each_of_query, memory_limit, notice, quoted, raise_mismatch};
+use crate::pg::{
+    Output, QueryHost, for_each_of_query, memory_limit, notice, quoted, raise_mismatch, threads,
+    unwrap_or_raise,
+};
 use dedup_core::dedup::{Method, Written};
 use dedup_core::details::{Learner, Statistics};
 use dedup_core::evaluate::{Background, ByRows, Profile, RadiusRow, TextSample};
@@ -272,7 +275,8 @@ pub(crate) fn choose_columns(function: &str, table: &Table, written: &mut Writte
 /// What agreement of each column of a query tells, and how many rows it was learned from.
 pub(crate) fn learn_records(query: &str) -> (Arc<Model>, usize) {
     let (rows, count) = records_of(query);
-    (Arc::clone(&Records::learn(rows).0.model), count)
+    let learned = unwrap_or_raise(Records::learn(rows, threads(), &mut QueryHost::quiet()));
+    (Arc::clone(&learned.0.model), count)
 }
 
 /// The rows of a query, and how many there are.

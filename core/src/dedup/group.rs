@@ -9,7 +9,7 @@ use crate::details::{Fillings, Statistics};
 use crate::external::{Host, Result, Sorter};
 use crate::groups::{Pair, PairSearch, UnionFind};
 use crate::interrupt::{checked, sort_unstable_by};
-use crate::memory::{Grow, OrRaise, collect, copy, filled};
+use crate::memory::{Grow, collect, copy, filled};
 use crate::records::{self, Records};
 use std::sync::Arc;
 
@@ -50,7 +50,7 @@ pub fn group<H: Host>(
     }
     match options.method {
         Method::Exact => Ok(Groups { sets: rows.decided.sets(rows.count()), judge: None, records: None }),
-        Method::Records => by_records(options, rows, &order, host),
+        Method::Records => by_records(options, rows, &order, (limits.threads, host)),
         Method::Fingerprint | Method::Text | Method::Hash => by_judge(options, rows, &order, limits, host),
     }
 }
@@ -246,7 +246,7 @@ fn by_records<H: Host>(
     options: &Options,
     rows: &mut Rows<H::File>,
     order: &[u32],
-    host: &mut H,
+    (threads, host): (usize, &mut H),
 ) -> Result<Groups<H::File>> {
     let count = rows.count();
     host.stage("reading records", "rows", Some(count as u64));
@@ -273,15 +273,15 @@ fn by_records<H: Host>(
         (records, pairs)
     } else {
         host.stage("learning weights and comparing records", "rows", None);
-        Records::learn(words)
+        Records::learn(words, threads, host)?
     };
     let least = options.alike.similarity;
     let decided = &rows.decided;
     let sets = match options.group {
         Group::Components if decided.divides() || options.sides => {
-            let mut likely: Vec<(u32, [u32; 2])> = Vec::new();
-            let record = |pair, score| (nearness(score), across(&rows.sides, pair).unwrap_or(pair));
-            records.likely(&pairs, least, |pair, score| likely.grow(record(pair, score)).or_raise());
+            let record = |(pair, score)| (nearness(score), across(&rows.sides, pair).unwrap_or(pair));
+            let likely = records.likely(&pairs, least, threads, host)?.into_iter().map(record);
+            let mut likely: Vec<(u32, [u32; 2])> = collect(likely)?;
             sort_unstable_by(&mut likely, Ord::cmp);
             let fps = filled(0, count)?;
             let mut sets = Divided::new((&fps, u64::BITS), decided, &rows.first, &rows.sides, options.many)?;
@@ -295,14 +295,15 @@ fn by_records<H: Host>(
         }
         Group::Components => {
             let sets = decided.sets(count);
-            records.likely(&pairs, least, |[a, b], _| _ = sets.union(a, b));
+            let likely = records.likely(&pairs, least, threads, host)?;
+            likely.into_iter().for_each(|([a, b], _)| _ = sets.union(a, b));
             sets
         }
         Group::Star | Group::SinglePass => {
             let leading = order.iter().copied().filter(|&text| !decided.follows(text));
             let may =
                 |of: &[u32], [kept, row]: [u32; 2]| decided.may_join(row, kept, |text| of[text as usize]);
-            let (of, unsure) = records.keepers(&pairs, &collect(leading)?, least, may);
+            let (of, unsure) = records.keepers(&pairs, &collect(leading)?, least, (threads, host), may)?;
             records.unsure = unsure;
             Keepers::over(of, decided).sets(order)
         }

@@ -213,12 +213,12 @@ impl<F: Spill> Found<F> {
         let mut slots = OfSlots::new();
         if let Some(records) = &groups.records {
             let least_likely = 1.0 / (1.0 + (FAR - logit(least)).exp());
-            records.likely(&records.pairs(), least_likely, |[a, b], likely| {
+            for ([a, b], likely) in records.likely(&records.pairs(), least_likely, limits.threads, host)? {
                 let pair = [a.min(b), a.max(b)];
                 if settled.is_open(pair) && found.hangs_on(pair) {
                     doubts.add(&found, pair, logit(likely) - logit(least));
                 }
-            });
+            }
         }
         if let (Some(judge), Some(candidates)) = (&mut judge, candidates) {
             let apart = judge.apart.clone();

@@ -5,9 +5,10 @@
 use super::column::{Known, NONE};
 use super::table::Table;
 use super::values::{Kind, MOST_COLUMNS, each_word, key};
+use crate::external::{Host, Result, on_threads};
 use crate::hash::{city64, mix64};
 use crate::interrupt::{Meter, checked, sort_unstable_by};
-use crate::memory::{Grow, OrRaise, Room, filled};
+use crate::memory::{Grow, OrRaise, Room, collect, filled, with_capacity};
 use crate::words::Lists;
 
 /// Partners that a row asks for.
@@ -25,6 +26,29 @@ pub(super) struct Candidate {
     pub rows: [u32; 2],
     /// A bit for each column without which they were found.
     pub free: u32,
+}
+
+/// Candidates that a thread looks at between two looks for interrupts.
+const AT_A_TIME: usize = 1 << 11;
+
+/// What `each` makes of candidates, in their order, on threads.
+pub(super) fn on_candidates<H: Host, R: Send>(
+    candidates: &[Candidate],
+    threads: usize,
+    host: &mut H,
+    each: impl Fn(&Candidate) -> Option<R> + Sync,
+) -> Result<Vec<R>> {
+    let parts: Vec<&[Candidate]> = collect(candidates.chunks(AT_A_TIME))?;
+    let mut states = vec![(); threads.min(parts.len()).max(1)];
+    let of_part = |_: &mut (), part: &&[Candidate]| {
+        let mut made = Vec::new();
+        part.iter().filter_map(&each).for_each(|it| made.grow(it).or_raise());
+        made
+    };
+    let parts = on_threads(&parts, &mut states, host, of_part)?;
+    let mut all = with_capacity(parts.iter().map(Vec::len).sum())?;
+    parts.into_iter().for_each(|part| all.extend(part));
+    Ok(all)
 }
 
 /// Keys of records: what kind of value each column has, and which columns count together.

@@ -5,11 +5,12 @@
 //! telephone comes with its street). What identifies differs in few pairs of one thing. Pairs that differ in the same
 //! columns again and again are relatives, not faults.
 
-use super::candidates::Candidate;
+use super::candidates::{Candidate, on_candidates};
 use super::column::CAP;
 use super::model::{Field, Levels, WIDTH, Weights, probability};
 use super::table::{Columns, Table};
 use super::values::{EXPECTED, FIELDS, Kind, SLIP};
+use crate::external::{self, Host};
 use crate::interrupt::{checked, sort_unstable_by};
 use crate::memory::{Grow, OfKey, OrRaise, Room, collect, filled};
 use crate::random::SplitMix64;
@@ -91,7 +92,13 @@ fn rising(m: &Levels, u: &Levels, top: usize) -> Levels {
 }
 
 /// What agreement in the columns of a table tells, by pairs that are worth comparing.
-pub(super) fn learn(table: &Table, columns: &Columns, candidates: &[Candidate]) -> Weights {
+pub(super) fn learn<H: Host>(
+    table: &Table,
+    columns: &Columns,
+    candidates: &[Candidate],
+    threads: usize,
+    host: &mut H,
+) -> external::Result<Weights> {
     let tops = columns.tops();
     let kinds = columns.known.iter().map(|it| Some(it.kind)).chain([None]);
     let field = |(&(top, cap), kind): (&(u8, f64), Option<Kind>)| Field {
@@ -118,9 +125,9 @@ pub(super) fn learn(table: &Table, columns: &Columns, candidates: &[Candidate]) 
         fields,
     };
     if count > 0 {
-        Learning::new(table, columns, candidates, all).run(&mut model);
+        Learning::new(table, columns, candidates, all, (threads, host))?.run(&mut model);
     }
-    model
+    Ok(model)
 }
 
 impl Field {
@@ -174,34 +181,42 @@ struct Learning {
 }
 
 impl Learning {
-    fn new(table: &Table, columns: &Columns, candidates: &[Candidate], all: f64) -> Learning {
+    fn new<H: Host>(
+        table: &Table,
+        columns: &Columns,
+        candidates: &[Candidate],
+        all: f64,
+        (threads, host): (usize, &mut H),
+    ) -> external::Result<Learning> {
         let tops: Vec<u8> = columns.tops().iter().map(|it| it.0).collect();
-        let mut levels = filled(0u8, tops.len()).or_raise();
         let information: Vec<f64> = columns.information().collect();
         let whole: f64 = information.iter().sum();
         // The share of what either tells that agrees, of all candidates; the greatest of each row.
-        let mut shares: Vec<(f32, f32)> = Vec::new();
-        shares.room(candidates.len()).or_raise();
-        let mut best = filled(0f32, table.rows).or_raise();
-        let mut sure = filled(0u32, table.rows).or_raise();
-        let step = candidates.len().div_ceil(LEARNED_FROM).max(1);
-        let mut pairs = Pairs::default();
-        for (candidate, number) in checked(candidates).zip(0usize..) {
-            table.levels(candidate.rows, &mut levels);
+        let share = |candidate: &Candidate| {
+            let mut levels = [0u8; FIELDS];
+            let levels = &mut levels[..tops.len()];
+            table.levels(candidate.rows, levels);
             let known = || levels.iter().zip(&information).zip(&tops).filter(|((level, _), _)| **level > 0);
             let filled: f64 = known().map(|((_, information), _)| information).sum();
             let agrees: f64 = known()
                 .map(|((&level, information), &top)| f64::from(level - 1) / f64::from(top - 1) * information)
                 .sum();
-            let share = (agrees / filled.max(1e-9)) as f32;
-            shares.push((share, (filled / whole.max(1e-9)) as f32));
+            ((agrees / filled.max(1e-9)) as f32, (filled / whole.max(1e-9)) as f32)
+        };
+        let shares = on_candidates(candidates, threads, host, |candidate| Some(share(candidate)))?;
+        let mut best = filled(0f32, table.rows).or_raise();
+        let mut sure = filled(0u32, table.rows).or_raise();
+        let step = candidates.len().div_ceil(LEARNED_FROM).max(1);
+        for (candidate, &(share, _)) in checked(candidates.iter().zip(&shares)) {
             for row in candidate.rows {
                 best[row as usize] = best[row as usize].max(share);
                 sure[row as usize] += u32::from(f64::from(share) >= BEGIN.0);
             }
-            if number % step == 0 {
-                pairs.add(table, *candidate, &levels);
-            }
+        }
+        let (mut pairs, mut levels) = (Pairs::default(), filled(0u8, tops.len()).or_raise());
+        for candidate in checked(candidates).step_by(step) {
+            table.levels(candidate.rows, &mut levels);
+            pairs.add(table, *candidate, &levels);
         }
         let is_one_table = table.sides.is_empty();
         let (mut begin, mut chance) = (Vec::new(), [Vec::new(), Vec::new()]);
@@ -221,7 +236,7 @@ impl Learning {
         }
         let others = Learning::others(table, tops.len(), candidates, all);
         let bits = columns.known.iter().map(|it| 1 << it.at).collect();
-        Learning { pairs, bits, others, each: step as f64, all, is_one_table, begin, chance }
+        Ok(Learning { pairs, bits, others, each: step as f64, all, is_one_table, begin, chance })
     }
 
     /// Random pairs that are no candidates, by their levels.

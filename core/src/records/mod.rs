@@ -13,12 +13,13 @@ mod model;
 mod table;
 mod values;
 
+use crate::external::{Host, Result};
 use crate::groups::UnionFind;
 use crate::hash::{city64, mix64};
 use crate::interrupt::{checked, sort_unstable_by};
 use crate::memory::{Grow, OrRaise, Room, collect, filled};
 pub use candidates::Keys;
-use candidates::{Candidate, candidates, meet, short};
+use candidates::{Candidate, candidates, meet, on_candidates, short};
 use column::{Known, NONE, Strings};
 use model::{Weights, probability};
 use serde::{Deserialize, Serialize};
@@ -260,16 +261,16 @@ impl Pairs {
 }
 
 impl Records {
-    /// Learns from the rows; what finds pairs among them too.
-    pub fn learn(rows: Rows) -> (Records, Pairs) {
+    /// Learns from the rows, on threads; what finds pairs among them too.
+    pub fn learn<H: Host>(rows: Rows, threads: usize, host: &mut H) -> Result<(Records, Pairs)> {
         let order = rows.order();
         let (mut table, columns) =
             Table::learned(&rows.values[..rows.values.len().min(MOST_COLUMNS)], &order);
         table.sides = rows.sides_in(&order);
         let (candidates, common) = candidates(&table, &Keys::of(&columns.known));
-        let weights = learning::learn(&table, &columns, &candidates);
+        let weights = learning::learn(&table, &columns, &candidates, threads, host)?;
         let model = Arc::new(Model { columns, weights, common });
-        (Records::new(table, model, order, rows), Pairs(candidates))
+        Ok((Records::new(table, model, order, rows), Pairs(candidates)))
     }
 
     /// Rows, of which it was learned before.
@@ -292,33 +293,41 @@ impl Records {
         Pairs(candidates(&self.table, &self.model.keys()).0)
     }
 
-    /// Calls `see` with the rows of each pair that is of one thing at least so likely, and how likely it is.
-    pub fn likely(&self, pairs: &Pairs, least: f64, mut see: impl FnMut([u32; 2], f64)) {
-        for &Candidate { rows, .. } in checked(&pairs.0) {
+    /// The rows of each pair that is of one thing at least so likely, and how likely it is; on threads.
+    pub fn likely<H: Host>(
+        &self,
+        pairs: &Pairs,
+        least: f64,
+        threads: usize,
+        host: &mut H,
+    ) -> Result<Vec<([u32; 2], f64)>> {
+        let likely = |&Candidate { rows, .. }: &Candidate| {
             let score = self.score(rows);
-            if score >= least {
-                see(rows.map(|row| self.order[row as usize]), score);
-            }
-        }
+            (score >= least).then(|| (rows.map(|row| self.order[row as usize]), score))
+        };
+        on_candidates(&pairs.0, threads, host, likely)
     }
 
     /// The kept row of each row. The rows come in `order`, the best first, and each repeats the kept row that it is of one
     /// thing with most likely, if that is at least so likely, or is kept. It is compared with those that pairs lead to and `may`
     /// allows: that is asked with the keepers found so far, a kept row and the row. What that leaves to a person too.
-    pub fn keepers(
+    pub fn keepers<H: Host>(
         &self,
         pairs: &Pairs,
         order: &[u32],
         least: f64,
+        (threads, host): (usize, &mut H),
         mut may: impl FnMut(&[u32], [u32; 2]) -> bool,
-    ) -> (Vec<u32>, Unsure) {
+    ) -> Result<(Vec<u32>, Unsure)> {
         let mut keepers: Vec<u32> = collect(0..self.places.len() as u32).or_raise();
         let sets = UnionFind::new(self.places.len());
         let (mut near, mut joined) = (Vec::new(), 0);
-        self.likely(pairs, least.min(UNSURE), |pair, score| match score >= least {
-            true => _ = sets.union(pair[0], pair[1]),
-            false => near.grow(pair).or_raise(),
-        });
+        for (pair, score) in self.likely(pairs, least.min(UNSURE), threads, host)? {
+            match score >= least {
+                true => _ = sets.union(pair[0], pair[1]),
+                false => near.grow(pair)?,
+            }
+        }
         let keys = self.model.keys();
         // Rows by what they are connected with, each at its place in the order.
         let mut ranked: Vec<(u32, u32)> = Vec::new();
@@ -349,7 +358,7 @@ impl Records {
             }
         }
         let apart = checked(&near).filter(|it| keepers[it[0] as usize] != keepers[it[1] as usize]).count();
-        (keepers, Unsure { apart, joined })
+        Ok((keepers, Unsure { apart, joined }))
     }
 
     fn fields(&self) -> impl Iterator<Item = Field> {
