@@ -248,8 +248,8 @@ impl Reference {
         )
     }
 
-    /// Takes back what was done to the rows that are chosen; whether it was all.
-    fn back(&self, call: &Call, archive: &Archive, chosen: &str) -> bool {
+    /// Takes back what was done to the rows that are chosen, of which some kept ones may have gone `later`; whether it was all.
+    fn back(&self, call: &Call, archive: &Archive, chosen: &str, later: bool) -> bool {
         let (Call { id, base, equals, .. }, Reference { from, parent: to, .. }) = (call, self);
         let (of, kept) = (&self.child.name, &archive.table.name);
         let [name, object] = [of, &self.name].map(quote_literal);
@@ -334,7 +334,7 @@ impl Reference {
             let has_own_key = !self.child.key.iter().any(points);
             let alone = if has_own_key { "IS TRUE" } else { "" };
             // They point at what is kept for the kept row if that went later; without a key of their own they could be another's.
-            let later = chains(call, archive, chosen).filter(|_| has_own_key);
+            let later = (later && has_own_key).then(|| chains(call, archive, chosen)).flatten();
             let (kept, keeper) = later.map_or((String::new(), "i.keeper"), |later| {
                 (format!("JOIN ({later}) AS k ON k.row {equals} i.row"), "k.keeper")
             });
@@ -440,12 +440,13 @@ pub(super) fn back(references: &[Reference], call: &Call, archive: &Archive, cho
         archive.table.name
     );
     let mut all: Vec<&Reference> = references.iter().collect();
+    let later = !all.is_empty() && chains(call, archive, chosen).is_some();
     // What was done last is taken back first.
     with_settings(&EXACT, || {
         for at in query_all(&batches, &[], |row| row.text(0)).into_iter().flatten() {
             let of_batch = format!("{chosen} AND a.dedup_at OPERATOR(pg_catalog.=) {}", quote_literal(at));
             for it in references.iter().rev() {
-                if !it.back(call, archive, &of_batch) {
+                if !it.back(call, archive, &of_batch, later) {
                     all.retain(|one| !std::ptr::eq(*one, it));
                 }
             }

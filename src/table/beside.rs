@@ -22,9 +22,10 @@ pub(crate) fn putting_back<R>(table: pg_sys::Oid, work: impl FnOnce() -> R) -> R
     work()
 }
 
-/// Whether such work is under way in this table.
-pub(crate) fn is_put_back(table: pg_sys::Oid) -> bool {
-    PUT_BACK.get() == table
+/// Whether such work is under way in a table, which is asked for only if it is in any.
+pub(crate) fn is_put_back(table: impl FnOnce() -> pg_sys::Oid) -> bool {
+    let put_back = PUT_BACK.get();
+    put_back != pg_sys::InvalidOid && put_back == table()
 }
 
 /// Refuses what is not a table all of whose rows are seen or none. Raises 42809.
