@@ -21,7 +21,7 @@ use dedup_core::dedup::{Alike, DEDUP, Finding, Method, Options, Stage};
 use dedup_core::details::Kinds;
 use pgrx::PgTupleDesc;
 use pgrx::prelude::*;
-pub(crate) use pipeline::{Found, find, limits};
+pub(crate) use pipeline::{Found, find, limits, name_of};
 use pipeline::{told, writes};
 pub(crate) use shape::check_kept_by;
 

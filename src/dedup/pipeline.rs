@@ -165,13 +165,18 @@ pub(crate) fn limits() -> Limits {
 /// Pairs that differ in the same columns and nothing else from which on that is told.
 const MANY: usize = 10;
 
-/// Emits a notice of what agreement tells.
-fn announce(function: &str, records: &Records, columns: &[String]) {
-    let name = |field: Field| match field {
+/// The name of what is compared.
+pub(crate) fn name_of(field: Field, columns: &[String]) -> String {
+    match field {
         Field::Column(column) => format!("\"{}\"", columns[column]),
         Field::Identifiers => "identifiers".to_owned(),
         Field::Relatives => "relatives".to_owned(),
-    };
+    }
+}
+
+/// Emits a notice of what agreement tells.
+fn announce(function: &str, records: &Records, columns: &[String]) {
+    let name = |field| name_of(field, columns);
     let weight = |(field, none, full)| format!("{} {:.1} to {:.1}", name(field), none / LN_2, full / LN_2);
     let told: Vec<String> = records.weights().map(weight).collect();
     let what = format!("{function} learned what agreement tells");

@@ -17,10 +17,12 @@ use crate::table::{
 };
 use dedup_core::dedup::{Method, SETUP};
 use dedup_core::features::FieldsRecipe;
+use dedup_core::records::Model;
 use pgrx::prelude::*;
 use plan::{Change, Plan};
 use serde_json::Value;
 use std::ffi::c_int;
+use std::sync::Arc;
 
 #[pg_extern(sql = "")]
 fn dedup_setup(
@@ -44,13 +46,11 @@ fn dedup_setup(
         if let Some(alone) = ["drop", "refit"].into_iter().find(|it| asked.has(it) && asked.map().len() > 1) {
             refuse_option(alone, format!("{alone} must be the only option"))
         }
-        if asked.take("refit").is_some() {
-            refit::refit(&table, &mut asked);
-        }
+        let model = asked.take("refit").and_then(|_| refit::refit(&table, &mut asked));
         if asked.has("drop") {
             return (Vec::new(), Some(Change::drop(&table)));
         }
-        let steps = plan(&table, asked).steps();
+        let steps = plan(&table, asked, model).steps();
         if steps.0.is_empty() && steps.1.is_none() {
             notice!("table {} has these settings already: nothing to do", table.name);
         }
@@ -73,7 +73,7 @@ fn dedup_setup(
 }
 
 /// Adds what is asked for now to what was asked for before: a null takes something back.
-fn plan(table: &Table, mut asked: Written) -> Plan<'_> {
+fn plan(table: &Table, mut asked: Written, model: Option<Arc<Model>>) -> Plan<'_> {
     let before = Settings::found(table.oid);
     if let Some(before) = &before {
         let kept = [("id", ID), ("keep", KEEP)];
@@ -84,8 +84,9 @@ fn plan(table: &Table, mut asked: Written) -> Plan<'_> {
         let name = name_beside(table, decisions.as_str(), "decisions");
         // Two long names, cut off, may be one.
         let another = format!(
-            "SELECT FROM {}.dedup_settings AS s WHERE s.tbl::pg_catalog.oid OPERATOR(pg_catalog.<>) $1 \
-             AND s.options OPERATOR(pg_catalog.->>) 'decisions' OPERATOR(pg_catalog.=) $2",
+            "SELECT FROM {}.dedup_settings AS s JOIN pg_catalog.pg_class AS c \
+                 ON c.oid OPERATOR(pg_catalog.=) s.tbl::pg_catalog.oid \
+             WHERE c.oid OPERATOR(pg_catalog.<>) $1 AND s.options OPERATOR(pg_catalog.->>) 'decisions' OPERATOR(pg_catalog.=) $2",
             schema()
         );
         if decisions.is_boolean() && exists(&another, &[Argument::of(table.oid), Argument::of(&*name)]) {
@@ -104,7 +105,7 @@ fn plan(table: &Table, mut asked: Written) -> Plan<'_> {
     if by_hash {
         return Plan::of_hashes(table, before, asked);
     }
-    Plan::of_texts(table, before, asked)
+    Plan::of_texts(table, before, asked, model)
 }
 
 /// Settings of tables that are no more; another session may be at it, and is not waited for.

@@ -1,15 +1,18 @@
 //! Limits that are chosen anew by what people have decided.
 
-use crate::dedup::{find, limits};
+use crate::dedup::{find, limits, name_of};
 use crate::pg::{Progress, QueryHost, notice, quote_literal, raise_state, unwrap_or_raise};
 use crate::table::{Settings, Source, Table, Written, read_options};
 use dedup_core::dedup::{REVIEW, SETUP};
 use dedup_core::evaluate;
+use dedup_core::records::Model;
 use serde_json::{Value, json};
+use std::sync::Arc;
 
-/// Asks for the limits that fit best what is decided about the rows of a table, and says what becomes of them.
+/// Asks for the limits that fit best what is decided about the rows of a table, and says what becomes of them. Returns the
+/// model of records that fits it.
 /// Raises 55000 if the table has no settings or no table of decisions.
-pub(super) fn refit(table: &Table, asked: &mut Written) {
+pub(super) fn refit(table: &Table, asked: &mut Written) -> Option<Arc<Model>> {
     let name = &table.name;
     let settings = Settings::needed(table.oid);
     if settings.decisions().is_none() {
@@ -45,6 +48,12 @@ pub(super) fn refit(table: &Table, asked: &mut Written) {
         }
         asked.add("slots", slots.into());
     }
+    if let Some(model) = refit.model.as_ref().filter(|it| settings.records() != Some(*it)) {
+        let counts =
+            model.factors().map(|(field, by)| format!("{} {by:.2}", name_of(field, &settings.columns)));
+        let counts: Vec<String> = counts.collect();
+        changes.push(format!("weights become {} times those learned", counts.join(", ")));
+    }
     let [same, apart] = refit.answers;
     let decided = format!("same {same}, not the same {apart}");
     let expected = refit.expected.map(|[now, then]| {
@@ -67,4 +76,5 @@ pub(super) fn refit(table: &Table, asked: &mut Written) {
             "",
         ),
     }
+    refit.model
 }

@@ -11,18 +11,24 @@ use dedup_core::dedup::{Method, SETUP};
 use dedup_core::details::Statistics;
 use dedup_core::evaluate::{Background, ByRows};
 use dedup_core::features::{RowRecipe, TextRecipe};
-use dedup_core::records::MOST_COLUMNS;
+use dedup_core::records::{MOST_COLUMNS, Model};
 use dedup_core::text::Normal;
 use pgrx::pg_sys;
 use serde_json::{Map, Value, json};
+use std::sync::Arc;
 
 const DEFAULT_FP: &str = "fp";
 /// Bytes of the longest name that PostgreSQL keeps whole.
 const LONGEST_NAME: usize = pg_sys::NAMEDATALEN as usize - 1;
 
 impl<'t> Plan<'t> {
-    /// The plan of columns that are compared, and a fingerprint that is made of them.
-    pub fn of_texts(table: &'t Table, before: Option<Settings>, mut asked: Written) -> Plan<'t> {
+    /// The plan of columns that are compared, and a fingerprint that is made of them; records by what `answers` changed of a model.
+    pub fn of_texts(
+        table: &'t Table,
+        before: Option<Settings>,
+        mut asked: Written,
+        answers: Option<Arc<Model>>,
+    ) -> Plan<'t> {
         if before.is_none() {
             choose_columns(SETUP.name, table, &mut asked);
         }
@@ -66,13 +72,13 @@ impl<'t> Plan<'t> {
             refuse_option("fp", format!("fp must be a name of at most {LONGEST_NAME} bytes"))
         }
         let mut plan = Plan { columns, recipes, ..Plan::of(table, before, asked, fp) };
-        plan.choose(anew);
+        plan.choose(anew, answers);
         plan
     }
 
     /// Completes what is asked for by the settings that there are, unless all is made anew, and by the table's rows, and says
     /// what was chosen.
-    fn choose(&mut self, anew: bool) {
+    fn choose(&mut self, anew: bool, answers: Option<Arc<Model>>) {
         let (asked, kept) = (&self.asked, self.before.as_ref().filter(|before| !anew && !before.empty));
         let mut options = asked.clone();
         // It is to be made.
@@ -163,7 +169,10 @@ impl<'t> Plan<'t> {
                     format!("by records 2 to {MOST_COLUMNS} columns are compared, named in an array"),
                 )
             }
-            let (model, rows) = learn_records(&self.records());
+            let (mut model, rows) = learn_records(&self.records());
+            if let Some(before) = answers.as_ref().or(kept.and_then(Settings::records)) {
+                Arc::make_mut(&mut model).adopt(before);
+            }
             self.empty = rows == 0;
             if self.empty {
                 notice(

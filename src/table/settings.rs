@@ -14,6 +14,7 @@ use crate::pg::{
 use dedup_core::dedup::{Alike, Method, Wrong};
 use dedup_core::details::{Kinds, Statistics};
 use dedup_core::features::{FieldsRecipe, RowRecipe, TextRecipe};
+use dedup_core::records::Model;
 use dedup_core::text::Normal;
 use pgrx::pg_sys;
 use serde_json::{Map, Value, json};
@@ -329,6 +330,11 @@ impl Settings {
     pub(crate) fn statistics(&self, columns: &[String], normal: Normal) -> Option<Arc<Statistics>> {
         let same = columns.is_empty() || self.texts().iter().eq(columns);
         self.statistics.clone().filter(|_| same && normal == self.text_recipe().normal)
+    }
+
+    /// The model, of records.
+    pub(crate) fn records(&self) -> Option<&Arc<Model>> {
+        self.statistics.as_ref()?.records.as_ref()
     }
 
     /// What is compared of a row, out of the values of all columns.

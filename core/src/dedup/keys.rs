@@ -184,7 +184,7 @@ pub const KEYS: [OptionKey; 38] = {
             .says("what kept rows take from those that go: first, where they have nothing; the greatest or least value; all elements of arrays"),
         key("batch", Whole(1, 1_000_000), BATCHES.bit, "10000")
             .says("rows that are removed in one transaction, and those of their groups beyond"),
-        key("refit", True, SETUP.bit, "").says("chooses limits anew by what is decided; alone"),
+        key("refit", True, SETUP.bit, "").says("chooses limits anew by what is decided, of records the weights too; alone"),
         key("drop", True, SETUP.bit, "").says("takes the settings away; alone"),
     ]
 };

@@ -7,7 +7,7 @@
 
 use super::candidates::{Candidate, on_candidates};
 use super::column::CAP;
-use super::model::{Field, Levels, WIDTH, Weights, probability};
+use super::model::{Field, Fitted, Levels, WIDTH, Weights, probability};
 use super::table::{Columns, Table};
 use super::values::{EXPECTED, FIELDS, Kind, SLIP};
 use crate::external::{self, Host};
@@ -122,6 +122,7 @@ pub(super) fn learn<H: Host>(
         kept: FxHashMap::default(),
         apart: Vec::new(),
         ties: vec![0.0; count * count],
+        fitted: Fitted::default(),
         fields,
     };
     if count > 0 {

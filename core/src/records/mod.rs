@@ -7,6 +7,7 @@
 
 mod candidates;
 mod column;
+mod fitting;
 mod identifiers;
 mod learning;
 mod model;
@@ -203,6 +204,25 @@ impl Model {
         (in_order && few && model.weights.are_of(&model.columns)).then_some(model)
     }
 
+    /// Takes over what answers changed of another model of the same columns.
+    pub fn adopt(&mut self, other: &Model) {
+        let kinds = |it: &Model| it.columns.known.iter().map(|it| (it.at, it.kind)).collect::<Vec<_>>();
+        let have_identifiers = |model: &Model| model.columns.identifiers.is_some();
+        if kinds(self) == kinds(other) && have_identifiers(self) == have_identifiers(other) {
+            self.weights.fitted = other.weights.fitted.clone();
+        }
+    }
+
+    fn fields(&self) -> impl Iterator<Item = Field> {
+        let columns = self.columns.known.iter().map(|it| Field::Column(it.at));
+        columns.chain(self.columns.identifiers.iter().map(|_| Field::Identifiers))
+    }
+
+    /// By how much what each field tells counts, as far as answers changed it.
+    pub fn factors(&self) -> impl Iterator<Item = (Field, f64)> {
+        self.fields().zip(self.weights.fitted.factors.iter().copied())
+    }
+
     /// The keys by which rows are found that may be of one thing.
     pub fn keys(&self) -> Keys {
         Keys::of(&self.columns.known)
@@ -361,22 +381,17 @@ impl Records {
         Ok((keepers, Unsure { apart, joined }))
     }
 
-    fn fields(&self) -> impl Iterator<Item = Field> {
-        let columns = self.table.columns.iter().map(|column| Field::Column(column.at));
-        columns.chain(self.table.identifiers.iter().map(|_| Field::Identifiers))
-    }
-
     /// What was compared, and what of it tells: the odds by which agreement in it multiplies those that rows are of one
     /// thing, as their logarithms, from no agreement to a full one.
     pub fn weights(&self) -> impl Iterator<Item = (Field, f64, f64)> {
-        self.fields().zip(self.model.weights.weights()).map(|(field, (none, full))| (field, none, full))
+        self.model.fields().zip(self.model.weights.weights()).map(|(field, (none, full))| (field, none, full))
     }
 
     /// In what pairs differ that agree otherwise and are taken for two things, and how many pairs there are: the most frequent
     /// first, of the candidates that were learned from.
     pub fn apart(&self) -> impl Iterator<Item = (Vec<Field>, usize)> {
         self.model.weights.apart.iter().map(|&(pattern, pairs)| {
-            let differ = self.fields().enumerate().filter(|it| pattern >> it.0 & 1 == 1);
+            let differ = self.model.fields().enumerate().filter(|it| pattern >> it.0 & 1 == 1);
             (differ.map(|it| it.1).collect(), pairs)
         })
     }
@@ -391,10 +406,10 @@ impl Records {
             _ if level == top => Agreement::Full,
             _ => Agreement::Partial,
         };
-        let all = self.fields().zip(levels.iter().zip(self.model.columns.tops())).zip(&told);
+        let all = self.model.fields().zip(levels.iter().zip(self.model.columns.tops())).zip(&told);
         let mut told: Vec<_> =
             all.map(|((field, (&level, top)), &tells)| (field, agreement(level, top.0), tells)).collect();
-        let prior = self.model.weights.prior;
+        let prior = self.model.weights.prior();
         let odds = prior + told.iter().map(|it| it.2).sum::<f64>();
         if kept < 1.0 {
             let share = kept * probability(odds);
@@ -429,7 +444,7 @@ impl Records {
 
     fn score(&self, rows: [u32; 2]) -> f64 {
         let (_, told, kept) = self.told(rows);
-        kept * probability(self.model.weights.prior + told.iter().sum::<f64>())
+        kept * probability(self.model.weights.prior() + told.iter().sum::<f64>())
     }
 }
 

@@ -49,6 +49,16 @@ pub(super) struct Weights {
     pub apart: Vec<(u64, usize)>,
     /// For each two fields, how much more often one agrees where the other does.
     pub ties: Vec<f64>,
+    /// What people's answers changed.
+    #[serde(default)]
+    pub fitted: Fitted,
+}
+
+/// By how much what each field tells counts, and what is added to the odds; nothing: as it was learned.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct Fitted {
+    pub shift: f64,
+    pub factors: Vec<f64>,
 }
 
 pub(super) fn probability(odds: f64) -> f64 {
@@ -98,6 +108,12 @@ impl Weights {
             let chance = if level == field.top { own * common(at) + (tied - own).max(0.0) } else { tied };
             told[at] += field.tells[level] + own.ln() - chance.max(1e-12).ln();
         }
+        told.iter_mut().zip(&self.fitted.factors).for_each(|(told, factor)| *told *= factor);
+    }
+
+    /// The logarithm of the odds of any pair, as answers have it.
+    pub fn prior(&self) -> f64 {
+        self.prior + self.fitted.shift
     }
 
     /// What is kept of the probability of a pair: less than 1 if too many differ so, or a date or name is another.
@@ -127,13 +143,19 @@ impl Weights {
             let parent = self.fields[at].parent.as_ref();
             parent.is_none_or(|it| place(it.0).is_some_and(|before| Some(before) < place(at)))
         };
+        let Fitted { shift, factors } = &self.fitted;
+        let is_fit = factors.is_empty() || factors.len() == tops.len();
+        let is_finite = shift.is_finite() && factors.iter().all(|it| it.is_finite() && *it >= 0.0);
         self.fields.iter().map(|field| field.top).eq(tops.iter().copied())
+            && is_fit
+            && is_finite
             && self.order.len() == tops.len()
             && (0..tops.len()).all(|at| place(at).is_some() && is_behind(at))
     }
 
     /// What no agreement and a full one tell.
     pub fn weights(&self) -> impl Iterator<Item = (f64, f64)> {
-        self.fields.iter().map(|field| (field.tells[1], field.tells[field.top]))
+        let factors = self.fitted.factors.iter().copied().chain(std::iter::repeat(1.0));
+        self.fields.iter().zip(factors).map(|(field, by)| (by * field.tells[1], by * field.tells[field.top]))
     }
 }

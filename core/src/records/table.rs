@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Columns {
     pub known: Vec<Known>,
-    identifiers: Option<KnownIdentifiers>,
+    pub identifiers: Option<KnownIdentifiers>,
 }
 
 /// The columns of records that are compared, in some rows.

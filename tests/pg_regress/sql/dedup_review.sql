@@ -54,6 +54,40 @@ SET client_min_messages = notice;
 SELECT count(*) FROM dedup_setup('lamp', '{"refit": true}');
 SET client_min_messages = warning;
 SELECT details FROM dedup_settings WHERE tbl = 'lamp'::regclass ORDER BY version DESC LIMIT 1;
+-- Records: answers say what agreement in each column is worth, to all functions. Copies keep maker and parts of the name, never the room;
+-- in one room devices of a maker are others.
+CREATE TABLE device (id integer PRIMARY KEY, name text, maker text, room text);
+INSERT INTO device SELECT i, substr(w, 1, 5) || ' ' || substr(w, 6, 4) || ' ' || substr(w, 10, 6), 'maker ' || i % 40, 'room ' || i / 3
+    FROM generate_series(1, 300) i, translate(md5(i::text), '0123456789', 'ghijklmnop') w;
+INSERT INTO device SELECT 1000 + id, split_part(name, ' ', 1) || ' ' || split_part(name, ' ', 3), maker, 'room ' || id * 7 % 97 FROM device WHERE id % 2 = 0;
+INSERT INTO device SELECT 2000 + id, split_part(name, ' ', 1) || ' ' || substr(md5(id::text), 1, 4), maker, room FROM device WHERE id % 5 = 1 AND id < 1000;
+CREATE FUNCTION is_copy(a bigint, b bigint) RETURNS boolean LANGUAGE sql RETURN a % 1000 = b % 1000 AND a / 1000 + b / 1000 = 1;
+CREATE VIEW judged AS SELECT count(*) FILTER (WHERE is_copy(id, keeper)) AS "right", count(*) FILTER (WHERE NOT is_copy(id, keeper)) AS wrong
+    FROM dedup('device') WHERE id <> keeper;
+SELECT count(*) FROM dedup_setup('device', '{"columns": ["name", "maker", "room"], "method": "records", "decisions": true}');
+SELECT * FROM judged;
+DO $$ BEGIN FOR i IN 1 .. 4 LOOP
+    INSERT INTO device_decisions (a, b, same) SELECT a, b, is_copy(a, b) FROM dedup_review('device', 10);
+    PERFORM dedup_setup('device', '{"refit": true}');
+END LOOP; END $$;
+TRUNCATE device_decisions;
+SELECT * FROM judged;
+SELECT count(*) AS disagree FROM dedup('device') d JOIN device USING (id)
+    WHERE d.keeper <> d.id IS DISTINCT FROM EXISTS (SELECT FROM dedup_find(device) f WHERE f.id < d.id AND f.repeats);
+SELECT a, "column", part, value > 0 AS "for" FROM dedup_explain('device', 'VALUES (2, 1002)', '{}');
+CALL dedup_into('device_groups', 'device');
+SELECT count(*) AS disagree FROM dedup('device') d JOIN device_groups g USING (id) WHERE d.keeper <> g.keeper;
+-- It stays when weights are learned anew, and goes with the settings.
+SET client_min_messages = notice;
+SELECT dedup_setup('device');
+SET client_min_messages = warning;
+SELECT count(*) FROM dedup_setup('device', '{"drop": true}');
+SELECT count(*) FROM dedup_setup('device', '{"columns": ["name", "maker", "room"], "method": "records"}');
+SELECT * FROM judged;
+DROP TABLE device_groups, device_decisions;
+DROP VIEW judged;
+DROP FUNCTION is_copy;
+DROP TABLE device;
 -- Ids of another type, fingerprints, records, a query.
 CREATE TABLE people (id uuid PRIMARY KEY, name text, town text);
 INSERT INTO people SELECT md5(i::text)::uuid, 'name' || substr(md5((i % 30)::text), 1, 6), CASE WHEN i <= 30 THEN 'town' || i % 30 / 3 END FROM generate_series(1, 40) i;
