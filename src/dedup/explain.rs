@@ -96,6 +96,11 @@ fn dedup_explain_pairs(
 /// The evidence for two rows, and whether one row is kept for both.
 fn lines(found: &mut Found, rows: [usize; 2]) -> Vec<Line> {
     let mut lines = evidence(found, rows);
+    let frame = unwrap_or_raise(found.framing(rows));
+    // What is equal or decided is not compared.
+    if lines.len() > 1 && frame.iter().any(Option::is_some) {
+        lines.push(Line { values: frame, ..Line::new("frame", None) });
+    }
     let [a, b] = rows.map(|row| found.keeper(row));
     lines.push(Line::new(if a == b { "one group" } else { "two groups" }, None));
     lines

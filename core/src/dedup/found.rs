@@ -227,6 +227,12 @@ impl<F: Spill> Found<F> {
         Ok(evidence)
     }
 
+    /// What of each row is the frame of many, which is not compared; as somebody reads it.
+    pub fn framing(&mut self, rows: [usize; 2]) -> Result<[Option<String>; 2]> {
+        let [a, b] = rows.map(|row| self.rows.texts.content(row));
+        Ok([a?, b?].map(|text| self.options.alike.framing(&text)))
+    }
+
     /// The similarity of two rows, by their sets if they were made; of hashes the share of bits that are equal.
     pub fn similarity(&mut self, rows: [usize; 2]) -> Result<f64> {
         // A copy has the set of the first row of its content.

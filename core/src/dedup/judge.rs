@@ -126,6 +126,13 @@ impl Alike {
         self.statistics.as_ref().and_then(|it| it.frame.cut(&self.normal.plain(text)))
     }
 
+    /// What is not compared of a text, as somebody reads it: the frame.
+    pub(super) fn framing(&self, text: &str) -> Option<String> {
+        let (frame, text) = (&self.statistics.as_ref()?.frame, self.normal.plain(text));
+        let passages: Vec<&str> = frame.passages(&text).into_iter().map(|at| &text[at]).collect();
+        (!passages.is_empty()).then(|| passages.join(" … "))
+    }
+
     /// What n-grams weigh, if that is known.
     pub(super) fn weights(&self) -> Option<&Arc<Frequencies>> {
         self.statistics.as_ref().map(|it| &it.frequencies).filter(|it| it.are_of(self.n))

@@ -212,13 +212,13 @@ impl Frame {
         2 * own.len() >= texts.len() && own.len() > 2 && other as f64 >= OTHER.1 * own.len() as f64
     }
 
-    /// The text without the frame; `None`: that is the text itself.
-    pub fn cut(&self, text: &str) -> Option<String> {
+    /// What is cut out of a text, in order.
+    pub fn passages(&self, text: &str) -> Vec<Range<usize>> {
         if self.windows.is_empty() {
-            return None;
+            return Vec::new();
         }
         let tokens = tokens(text);
-        // Passages: tokens, of windows that touch each other.
+        // Tokens, of windows that touch each other.
         let windows = windows(&tokens, WINDOW).filter(|window| self.windows.contains(&short(window.1)));
         let mut passages = joined(windows.map(|window| window.0), |end, start| start <= end);
         let letters = |tokens: &[Token]| tokens.iter().map(|token| token.letters).sum::<usize>();
@@ -226,15 +226,24 @@ impl Frame {
         // What stands between two passages fills the frame: the number of a message, who took it down.
         let passages = joined(passages.into_iter(), |end, start| letters(&tokens[end..start]) < FILLING);
         let cut: usize = passages.iter().map(|passage| letters(&tokens[passage.clone()])).sum();
-        if cut == 0 || letters(&tokens) < cut + OWN {
+        if letters(&tokens) < cut + OWN {
+            return Vec::new();
+        }
+        passages.into_iter().map(|it| tokens[it.start].at.start..tokens[it.end - 1].at.end).collect()
+    }
+
+    /// The text without the frame; `None`: that is the text itself.
+    pub fn cut(&self, text: &str) -> Option<String> {
+        let passages = self.passages(text);
+        if passages.is_empty() {
             return None;
         }
         let (mut own, mut from) = (String::new(), 0);
         own.room(text.len()).or_raise();
         for passage in passages {
-            own.push_str(&text[from..tokens[passage.start].at.start]);
+            own.push_str(&text[from..passage.start]);
             own.push('\n');
-            from = tokens[passage.end - 1].at.end;
+            from = passage.end;
         }
         own.push_str(&text[from..]);
         Some(own)

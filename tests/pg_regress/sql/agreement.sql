@@ -58,6 +58,7 @@ INSERT INTO framed SELECT 1000 + id, body FROM framed;
 SELECT count(*) FROM dedup_setup('framed', '{"method": "text", "similarity": 1, "n": 2, "details": []}');
 SELECT count(*) AS copies FROM dedup('framed') WHERE stage = 'exact';
 SELECT count(*) AS found FROM framed t, dedup_find(t) f WHERE t.id < f.id;
+SELECT part, left(in_a, 6) AS in_a, in_a = in_b AS same, value FROM dedup_explain('framed', 'VALUES (1, 2), (1, 1001)', '{}') ORDER BY a, b, part;
 
 -- What dedup_setup learns anew counts in a result too, also if nothing else has changed; once it does, calls change nothing.
 CREATE TABLE lift (id int PRIMARY KEY, body text);
