@@ -5,7 +5,7 @@ use dedup_core::evaluate::{
 };
 use dedup_core::external::MemoryHost;
 use dedup_core::features::TextRecipe;
-use dedup_core::fingerprint::hamming;
+use dedup_core::fingerprint::{Prints, hamming};
 use dedup_core::groups::PairSearch;
 use dedup_core::random::SplitMix64;
 use dedup_core::similarity::{Overlap, numbers};
@@ -40,6 +40,26 @@ fn near_duplicates_show_in_the_nearest_neighbours() {
 }
 
 /// Of many rows a search counts what comparing all counts of fewer.
+/// Copies are not near by chance: large families of them make no distance narrower.
+#[test]
+fn families_of_copies_are_no_chance() {
+    for (parts, family, usual) in [(1, 2, 10), (1, 50, 10), (1, 100, 10), (4, 50, 31), (4, 100, 31)] {
+        let mut random = SplitMix64::new(1);
+        let mut words: Vec<u64> = Vec::new();
+        while words.len() < 2000 * parts {
+            let first: Vec<u64> = (0..parts).map(|_| random.next()).collect();
+            for _ in 0..family {
+                let at = words.len();
+                words.extend(&first);
+                (0..random.below(5)).for_each(|_| words[at + random.below(parts)] ^= 1 << random.below(64));
+            }
+        }
+        let chosen = Background::measure(Prints::of_parts(&words, parts)).of_hashes();
+        assert_eq!((chosen.radius, chosen.nearest), (usual, 1.0), "{parts} {family}");
+        assert!(chosen.false_pairs < 0.1, "{chosen:?}");
+    }
+}
+
 #[test]
 fn a_search_counts_all_pairs() {
     let prints: Vec<u64> = family(1, 40_001, 3);

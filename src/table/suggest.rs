@@ -147,8 +147,8 @@ pub(crate) fn distance_of_hashes(function: &str, prints: Prints, rows: u64) -> u
     let RadiusRow { radius, false_pairs, nearest, .. } = background.of_hashes();
     let near = (nearest * background.nearest.len() as f64).round();
     let reason = format!(
-        "The hashes have {} bits. Of {rows} rows {false_pairs:.1} pairs are expected to be so near by chance, if bits differ \
-         independently; of {} rows that were looked at {near} have another one so near.",
+        "The hashes have {} bits. Of {rows} rows {false_pairs:.1} pairs are expected to be so near by chance, if rows that are \
+         no copies are independent of each other; of {} rows that were looked at {near} have another one so near.",
         prints.bits(),
         background.nearest.len(),
     );

@@ -5,7 +5,8 @@
 //! million.
 //!
 //! The few sampled pairs within a small radius are the near-duplicates themselves. So the tail is that of a beta-binomial
-//! distribution of the measured mean and variance, raised to meet the measurement where one pair in a thousand lies.
+//! distribution of the measured mean and variance, raised to meet the measurement where one pair in a thousand lies. Large
+//! families of copies would widen it: what a gap divides from the others is left out.
 
 use super::count::{cumulative, distances};
 use crate::banding::{probes, radius};
@@ -156,20 +157,18 @@ impl Background {
         }
         let usual = binomial(USUAL / 64.0, counts.len() - 1);
         counts.iter_mut().zip(usual).for_each(|(count, share)| *count += share * USUAL_PAIRS);
-        let half = counts.iter().sum::<f64>() / 2.0;
-        let mut so_far = 0.0;
-        let median = counts.iter().position(|count| {
-            so_far += count;
-            so_far >= half
-        });
-        counts[..median.unwrap_or(0) * 2 / 3].fill(0.0);
+        let median = median(&counts);
+        counts[..median * 2 / 3].fill(0.0);
         model(&counts)
     }
 
     /// The table of radii for this many rows.
     pub fn calibrate(&self) -> Calibration {
         let pairs = self.rows as f64 * (self.rows as f64 - 1.0).max(0.0) / 2.0;
-        let model = model(&self.random.iter().map(|&count| count as f64).collect::<Vec<_>>());
+        let mut counts: Vec<f64> = self.random.iter().map(|&count| count as f64).collect();
+        let nearest_of_others = gap(&counts);
+        counts[..nearest_of_others].fill(0.0);
+        let model = model(&counts);
         let [random, nearest] = [self.random.clone(), self.by_nearest()].map(cumulative);
         let bits = random.len() - 1;
         let parts = bits / u64::BITS as usize;
@@ -223,6 +222,25 @@ impl Background {
         by_rows.insert(distance, None);
         ByRows(by_rows)
     }
+}
+
+/// The distance that half of the pairs do not exceed.
+fn median(counts: &[f64]) -> usize {
+    let (half, mut so_far) = (counts.iter().sum::<f64>() / 2.0, 0.0);
+    let reached = counts.iter().position(|count| {
+        so_far += count;
+        so_far >= half
+    });
+    reached.unwrap_or(0)
+}
+
+/// The distance, less than half of the median, at which there are the fewest pairs; of several the greatest. Below it are
+/// copies, if anything: without them it is 0, or what is below is little.
+fn gap(counts: &[f64]) -> usize {
+    // Two by two: hashes that have as many ones as zeroes are an even number of bits apart.
+    let pairs = counts.windows(2).take(median(counts) / 2).map(|two| two[0] + two[1]);
+    let fewest = pairs.enumerate().reduce(|best, it| if it.1 <= best.1 { it } else { best });
+    fewest.map_or(0, |it| it.0)
 }
 
 /// The share of unrelated pairs within each radius, by what pairs are at each distance.
