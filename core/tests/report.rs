@@ -16,7 +16,13 @@ fn page(rows: u64, exact: u64, texts: [&str; 2]) -> String {
 }
 
 fn page_of(rows: u64, exact: u64, [a, b]: [(&str, Picture); 2]) -> String {
-    let row = |(text, picture): (&str, Picture), standing| Row {
+    let mut page = Page::new(Language::of(None), alike(0.5, None), false, Vec::new());
+    page.add(2, &row(a, Standing::Kept), &[row(b, Standing::Near)]);
+    finish(page, rows, exact)
+}
+
+fn row((text, picture): (&str, Picture), standing: Standing) -> Row {
+    Row {
         id: "1".into(),
         shown: Vec::new(),
         picture,
@@ -25,9 +31,10 @@ fn page_of(rows: u64, exact: u64, [a, b]: [(&str, Picture); 2]) -> String {
         distance: None,
         similarity: None,
         same_label: None,
-    };
-    let mut page = Page::new(Language::of(None), alike(0.5, None), false, Vec::new());
-    page.add(2, &row(a, Standing::Kept), &[row(b, Standing::Near)]);
+    }
+}
+
+fn finish(page: Page, rows: u64, exact: u64) -> String {
     page.finish(&Summary {
         title: None,
         table: None,
@@ -141,7 +148,7 @@ fn addresses_of_pictures() {
         ("https://a.example/1.png?x=a:b", "https:"),
         (" HTTP://a.example/1.png", "http:"),
         ("thumbs/1.png", "'self'"),
-        ("/thumbs/a b.png", "'self'"),
+        ("/thumbs/a%20b.png", "'self'"),
         ("../1.png?of=//x:\\y", "'self'"),
         ("é.png", "'self'"),
     ] {
@@ -159,14 +166,19 @@ fn addresses_of_pictures() {
         "/\\a.example/1.png",
         "C:\\1.png",
         "https://a.example/1\n.png",
+        "https://a.example/1 2.png",
+        "The lift in our building is broken...",
+        "[1,5) a word",
+        "picture-of-a-lift",
+        "12345678",
         &format!("https://a.example/{}", "1".repeat(2000)),
     ] {
         assert_eq!(shown(address), (vec![], None), "{address}");
         assert!(at(address).why_not.contains(&address[..6]));
     }
     assert_eq!(at("  "), Picture::default());
-    let quoted = shown("1\" onerror=\"alert(1)");
-    assert_eq!(quoted.0, ["1&quot; onerror=&quot;alert(1)"]);
+    let quoted = shown("1.png\"onerror=\"alert(1)");
+    assert_eq!(quoted.0, ["1.png&quot;onerror=&quot;alert(1)"]);
     let both = pictured([at("1.png"), at("https://a.example/1.png")]);
     assert_eq!(both.1.unwrap(), "https: 'self'");
 }
@@ -195,6 +207,17 @@ fn bytes_of_pictures() {
     }
     assert!(of(Err(PICTURE + 1)).why_not.contains("65,537 bytes, and a page takes 65,536"));
     assert_eq!(pictured([of(Err(1)), Picture::default()]), (vec![], None));
+}
+
+#[test]
+fn a_page_says_that_it_asks_about_fewer_pairs() {
+    let asked = |all| {
+        let mut page = Page::new(Language::of(None), alike(0.5, None), false, Vec::new());
+        page.begin_review(all);
+        page.ask(&["a", "b"].map(|text| row((text, Picture::default()), Standing::Kept)), true, "above", 1);
+        finish(page, 2, 0).contains("This page has 1 of 2 such pairs")
+    };
+    assert_eq!([1, 2].map(asked), [false, true]);
 }
 
 /// Protects the reasons, the order and that a pair is shown once.

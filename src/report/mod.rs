@@ -2,8 +2,8 @@
 
 use crate::dedup::{Found, find, limits};
 use crate::pg::{
-    Column, Json, Progress, QueryHost, Values, memory_limit, raise_no_column, refuse_row_without_id, scalar,
-    unwrap_or_raise, within_memory_limit,
+    Column, Json, Progress, QueryHost, Values, memory_limit, raise_mismatch, raise_no_column,
+    refuse_row_without_id, scalar, unwrap_or_raise, within_memory_limit,
 };
 use crate::table::{DecisionTable, Source, Written, name_beside, read_options};
 use dedup_core::dedup::{Alike, Comparable, Finding, Method, Question, REPORT, Stage, whole};
@@ -53,7 +53,7 @@ fn dedup_report(source: Option<&str>, options: Option<Json>) -> String {
         let at = column.as_deref().map(|name| position(columns, "labels", name));
         let shown: Vec<usize> = show.iter().map(|name| position(columns, "show", name)).collect();
         let picture = picture.as_deref().map(|name| position(columns, "picture", name));
-        let picture = picture.map(|at| (at, columns[at].base_type() == pg_sys::BYTEAOID));
+        let picture = picture.map(|at| (at, is_bytes(&columns[at])));
         let labels = &mut labels;
         move |row, bytes| {
             let mut known = row.written(0).unwrap_or_else(|| refuse_row_without_id());
@@ -103,6 +103,18 @@ fn position(columns: &[Column], option: &str, name: &str) -> usize {
             "Add it to the query, after the id and the content.",
         )
     })
+}
+
+/// Whether pictures are bytes, not addresses. Raises 42804 if they are neither.
+fn is_bytes(pictures: &Column) -> bool {
+    let is_bytes = pictures.base_type() == pg_sys::BYTEAOID;
+    if !is_bytes && !pictures.is_any_text() {
+        raise_mismatch(
+            format!("column \"{}\" is {}, no column of pictures", pictures.name, pictures.type_name()),
+            "Pictures are bytea, or addresses as text.",
+        )
+    }
+    is_bytes
 }
 
 fn hash_of_label(row: &Values<'_>, at: usize) -> u64 {
@@ -174,6 +186,7 @@ impl Report {
         };
         // Of texts that are read already.
         let alike = Alike { normal: Normal::default(), ..self.found.options.alike.clone() };
+        let language = if method == Some(Method::Hash) { language.of_hashes() } else { language };
         let mut page = Page::new(language, alike, method == Some(Method::Records), self.show.clone());
         self.add_groups(&mut page, &sizes, &kept);
         progress.end(&format!("{} groups, {} bytes", summary.groups, page.bytes()));
@@ -300,11 +313,11 @@ impl Report {
 
     /// The pairs that somebody is asked about.
     fn ask(&mut self, page: &mut Page, most: usize, progress: &Progress) {
-        page.begin_review();
         let mut host = QueryHost::reporting(progress);
         let review = unwrap_or_raise(self.found.review(most, limits(), &mut host));
         let full = page.bytes() + most_bytes();
         let count = review.questions.len();
+        page.begin_review(count);
         for Question { rows, same, kind, score, moves } in checked(review.questions) {
             if page.bytes() >= full {
                 break;

@@ -168,7 +168,7 @@ pub const KEYS: [OptionKey; 38] = {
             .says("a column: rows of the same value are duplicates"),
         key("show", Columns, REPORT.bit, "").says("columns by which people know a row, beside its id"),
         key("picture", Text("a column"), REPORT.bit, "")
-            .says("a column of pictures: their bytes, or addresses of http or relative to the page"),
+            .says("a column of pictures: bytea, or addresses as text, of http or relative to the page"),
         key("review", Whole(1, MOST_ASKED), REPORT.bit, "")
             .says("how many pairs the page asks about, those of dedup_review; the answers are handed out as SQL and CSV"),
         key("follow", Truth, INTO.bit, "").says("whether a trigger tells what changes at the source"),

@@ -100,8 +100,8 @@ pub struct Page {
     /// The groups that are shown first, and all others.
     first: Html,
     others: Html,
-    /// Pairs that somebody is asked about, and how many; `None`: nobody asked for them.
-    asked: Option<(Html, usize)>,
+    /// Pairs that somebody is asked about, how many of how many; `None`: nobody asked for them.
+    asked: Option<(Html, usize, usize)>,
     sources: Sources,
 }
 
@@ -124,15 +124,15 @@ impl Page {
         self.first.bytes() + self.others.bytes() + self.asked.as_ref().map_or(0, |it| it.0.bytes())
     }
 
-    /// Has a section for pairs that somebody is asked about.
-    pub fn begin_review(&mut self) {
-        self.asked = Some(Default::default());
+    /// Has a section for so many pairs that somebody is asked about, or as many of them as it takes in.
+    pub fn begin_review(&mut self, all: usize) {
+        self.asked = Some((Html::default(), 0, all));
     }
 
     /// Takes in such a pair: whether it is taken for the same now, what is in doubt, and how many rows the other answer moves.
     pub fn ask(&mut self, rows: &[Row; 2], same: bool, kind: &str, moves: u64) {
         let words = self.style.words;
-        let Some((html, count)) = &mut self.asked else { return };
+        let Some((html, count, _)) = &mut self.asked else { return };
         self.sources.add(rows.iter().map(|row| &row.picture));
         *count += 1;
         let [a, b] = rows.each_ref().map(|row| without_controls(&row.id));
@@ -177,8 +177,8 @@ impl Page {
         head(&mut html, summary, &self.sources, words);
         overview(&mut html, summary, words);
         self.rule(&mut html, summary);
-        if let Some((pairs, count)) = &self.asked {
-            review(&mut html, (pairs, *count), summary, words);
+        if let Some(asked) = &self.asked {
+            review(&mut html, asked, summary, words);
         }
         if !summary.templates.is_empty() {
             templates(&mut html, &summary.templates, words);
@@ -333,15 +333,18 @@ fn templates(html: &mut Html, all: &[Shown], words: &Words) {
 }
 
 /// The pairs that somebody is asked about, and where the answers go.
-fn review(html: &mut Html, (pairs, count): (&Html, usize), summary: &Summary, words: &Words) {
+fn review(html: &mut Html, (pairs, count, all): &(Html, usize, usize), summary: &Summary, words: &Words) {
     // What is answered is kept by these pairs in the reader's browser, which may have answers to others.
     html.put(r#"<section id="review" data-key="{}" data-table="{}">"#, &[&pairs.hash(), &summary.decisions]);
-    if count == 0 {
+    if *count == 0 {
         html.put(r#"<h2>{}</h2><p class="note">{}</p></section>"#, &[&words.review, &words.review_none]);
         return;
     }
-    let note = fill(words.review_note, &[&count]);
+    let note = fill(words.review_note, &[count]);
     html.put(r#"<h2>{}</h2><p class="note">{}</p>"#, &[&words.review, &note]);
+    if count < all {
+        html.put(r#"<p class="note">{}</p>"#, &[&fill(words.review_cut, &[count, all])]);
+    }
     html.put(r#"<noscript><p class="note">{}</p></noscript>"#, &[&words.review_script]);
     let said: [&dyn Display; 2] = [&words.answered_all, &words.not_kept];
     html.put(r#"<div id="pair" data-done="{}" data-lost="{}"></div><div id="answer" hidden>"#, &said);

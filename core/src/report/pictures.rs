@@ -5,7 +5,7 @@ use super::words::{Language, fill, grouped};
 
 /// Bytes of a picture that is in the page itself, at most.
 pub const PICTURE: usize = 64 << 10;
-/// Characters of an address, at most.
+/// Characters of an address, at most; the sentence `picture_address` says so.
 const ADDRESS: usize = 2000;
 
 /// The picture of a row: its address, or why it is not shown. Neither, if the row has none.
@@ -58,14 +58,18 @@ impl Language {
     }
 }
 
-/// Whether text is the address of a file by http, or relative to the page and on its host.
+/// Whether text is the address of a file by http, or relative to the page and on its host. It has no blanks, as running text does,
+/// and a relative one has a slash or a point.
 fn is_allowed(address: &str) -> bool {
     // To a browser \ is /, and what stands before the first colon is a scheme.
     let path = address.split(['?', '#']).next().unwrap_or_default();
     let names_scheme = path.split('/').next().is_some_and(|first| first.contains(':'));
-    let is_relative = !names_scheme && !path.contains('\\') && !path.starts_with("//");
+    let is_path = path.contains(['/', '.']) && !path.contains('\\') && !path.starts_with("//");
     let is_by_http = begins(address, "https://") || begins(address, "http://");
-    (is_by_http || is_relative) && !address.contains(char::is_control) && address.chars().count() <= ADDRESS
+    let breaks = |c: char| c.is_whitespace() || c.is_control();
+    (is_by_http || is_path && !names_scheme)
+        && !address.contains(breaks)
+        && address.chars().count() <= ADDRESS
 }
 
 /// How an address begins, and what of a policy allows it.

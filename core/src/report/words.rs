@@ -2,19 +2,37 @@
 
 use std::fmt::Display;
 
-/// A language of the page.
+/// A language of the page: what it says of texts, and of hashes.
 #[derive(Debug, Clone, Copy)]
-pub struct Language(pub(super) &'static Words);
+pub struct Language(pub(super) &'static Words, &'static Words);
 
 impl Language {
     /// The language of a code: English, or simplified Chinese, `zh`.
     pub fn of(code: Option<&str>) -> Language {
-        Language(if code == Some("zh") { &CHINESE } else { &ENGLISH })
+        if code == Some("zh") {
+            Language(&CHINESE, &CHINESE_OF_HASHES)
+        } else {
+            Language(&ENGLISH, &ENGLISH_OF_HASHES)
+        }
+    }
+
+    /// What it says of hashes.
+    pub fn of_hashes(self) -> Language {
+        Language(self.1, self.1)
     }
 }
 
+macro_rules! last {
+    ($_:literal, $last:literal) => {
+        $last
+    };
+    ($only:literal) => {
+        $only
+    };
+}
+
 macro_rules! sentences {
-    ($($name:ident: $english:literal, $chinese:literal;)*) => {
+    ($($name:ident: $english:literal, $chinese:literal $(=> $english_of_hashes:literal, $chinese_of_hashes:literal)?;)*) => {
         /// Sentences; {0}, {1}, … are filled in.
         #[derive(Debug)]
         pub(super) struct Words {
@@ -33,6 +51,8 @@ macro_rules! sentences {
 
         static ENGLISH: Words = Words { $($name: $english,)* };
         static CHINESE: Words = Words { $($name: $chinese,)* };
+        static ENGLISH_OF_HASHES: Words = Words { $($name: last!($english $(, $english_of_hashes)?),)* };
+        static CHINESE_OF_HASHES: Words = Words { $($name: last!($chinese $(, $chinese_of_hashes)?),)* };
     };
 }
 
@@ -47,16 +67,22 @@ sentences! {
     largest_group: "rows in the largest group", "条记录（最大的一组）";
     lead: "Of {0} rows, {1} ({2}) repeat another row: {3} have an equal text, {4} a nearly equal one. They form {5} groups; \
            one row of each stays.",
-          "{0} 条记录中，有 {1} 条（{2}）与其他记录重复：{3} 条文字相同，{4} 条文字相近。它们归为 {5} 组，每组保留一条。";
+          "{0} 条记录中，有 {1} 条（{2}）与其他记录重复：{3} 条文字相同，{4} 条文字相近。它们归为 {5} 组，每组保留一条。"
+        => "Of {0} rows, {1} ({2}) repeat another row: {3} have an equal hash, {4} a near one. They form {5} groups; one row of each stays.",
+            "{0} 条记录中，有 {1} 条（{2}）与其他记录重复：{3} 条哈希值相同，{4} 条哈希值相近。它们归为 {5} 组，每组保留一条。";
     lead_none: "None of the {0} rows repeats another.", "{0} 条记录中没有发现重复。";
     empty_rows: " Rows without a text, or without a word in it: {0}; they are compared with nothing.",
-                "另有 {0} 条记录没有可比较的文字。";
+                "另有 {0} 条记录没有可比较的文字。"
+        => " Rows without a hash: {0}; they are compared with nothing.",
+            "另有 {0} 条记录没有哈希值，不参与比较。";
 
     rule: "Two rows are near-duplicates if their fingerprints differ in at most {0} of 64 bits and their texts share at \
            least {1} of their runs of {2} characters (Jaccard).",
           "两条记录的指纹最多相差 {0} 位（共 64 位），并且文字中连续 {2} 个字的片段至少有 {1} 相同（Jaccard 系数），即判为相近。";
     rule_unverified: "Two rows are near-duplicates if their fingerprints differ in at most {0} of {1} bits.",
-                     "两条记录的指纹最多相差 {0} 位（共 {1} 位），即判为相近。";
+                     "两条记录的指纹最多相差 {0} 位（共 {1} 位），即判为相近。"
+        => "Two rows are near-duplicates if their hashes differ in at most {0} of {1} bits.",
+            "两条记录的哈希值最多相差 {0} 位（共 {1} 位），即判为相近。";
     rule_text: "Two rows are near-duplicates if their texts share at least {0} of their runs of {1} characters (Jaccard). \
                 All pairs of texts that share so much were found.",
                "两条记录的文字中连续 {1} 个字的片段至少有 {0} 相同（Jaccard 系数），即判为相近。凡达到这一比例的记录对均已找出。";
@@ -71,10 +97,14 @@ sentences! {
     distances: "How far apart rows are", "记录之间的距离";
     distances_note: "Fingerprints have {1} bits. The fewer bits two of them differ in, the more alike is what they \
                      are of. The line marks the limit of this report: {0} bits.",
-                    "指纹共 {1} 位。两个指纹不同的位数越少，所代表的内容越相近。竖线是本报告采用的上限：{0} 位。";
+                    "指纹共 {1} 位。两个指纹不同的位数越少，所代表的内容越相近。竖线是本报告采用的上限：{0} 位。"
+        => "Hashes have {1} bits. The fewer bits two of them differ in, the more alike is what they are of. The line marks the limit of this report: {0} bits.",
+            "哈希值共 {1} 位。两个哈希值不同的位数越少，所代表的内容越相近。竖线是本报告采用的上限：{0} 位。";
     near_pairs: "Near-duplicates and the row that stays", "相近的记录与所属组的保留记录";
     near_note: "All {0} of them.", "共 {0} 条，全部计入。";
-    near_some_note: "The {0} of {1} that have a fingerprint.", "{1} 条中有指纹的 {0} 条。";
+    near_some_note: "The {0} of {1} that have a fingerprint.", "{1} 条中有指纹的 {0} 条。"
+        => "The {0} of {1} that have a hash.",
+            "{1} 条中有哈希值的 {0} 条。";
     random: "Unrelated rows", "互不相关的记录";
     random_note: "{0} random pairs of rows that stay; {1} of them are within {2} bits.",
                  "从保留记录中随机抽取 {0} 对，其中相差不超过 {2} 位的占 {1}。";
@@ -104,10 +134,14 @@ sentences! {
     misses: "The closest calls", "最接近判定标准的记录";
     misses_note: "The {0} pairs of rows that stay whose texts are most alike, of those above. If they should be duplicates, \
                   the limits are too strict.",
-                 "上面抽取的保留记录中文字最相近的 {0} 对。如果它们本应算作重复，说明标准过严。";
+                 "上面抽取的保留记录中文字最相近的 {0} 对。如果它们本应算作重复，说明标准过严。"
+        => "The {0} pairs of rows that stay whose hashes are nearest, of those above. If they should be duplicates, the limit is too strict.",
+            "上面抽取的保留记录中哈希值最接近的 {0} 对。如果它们本应算作重复，说明标准过严。";
     misses_none: "No pair that was looked at came close.", "所查看的记录对都与标准相去甚远。";
     more: "{0} more", "其余 {0} 对";
-    too_far: "the fingerprints are too far apart", "指纹相差过多";
+    too_far: "the fingerprints are too far apart", "指纹相差过多"
+        => "the hashes are too far apart",
+            "哈希值相差过多";
     too_little: "the texts share too little", "文字相同的部分太少";
     another_matter: "another matter", "说的不是一件事";
     decided_apart: "decided not to be the same", "已判定不是重复";
@@ -119,6 +153,7 @@ sentences! {
     review_note: "Of all pairs that nobody has decided, these {0} are worth an answer most: they stand nearest to the limits. \
                   The rows stand side by side; what only one of them says is marked.",
                  "在尚未判定的记录对中，这 {0} 对最值得判断：它们最接近判定标准。两条记录并排列出，只有一方写明的内容已标出。";
+    review_cut: "This page has {0} of {1} such pairs: no more fit.", "此类记录对共 {1} 对，本页只容得下 {0} 对。";
     review_none: "There is no pair in doubt that nobody has decided.", "没有尚待判断的记录对。";
     review_script: "Without scripts the pairs cannot be answered here.", "浏览器未启用脚本，无法在此作答。";
     pair: "Pair {0}", "第 {0} 对";
@@ -165,13 +200,16 @@ sentences! {
     bits: "distance {0}", "相差 {0} 位";
     alike: "{0}% alike", "相似度 {0}%";
     sure: "{0}% sure", "把握 {0}%";
-    identical: "The same text, character by character.", "文字完全相同。";
+    identical: "The same text, character by character.", "文字完全相同。"
+        => "The same hash, bit by bit.",
+            "哈希值完全相同。";
     picture_large: "The picture is not shown: it has {0} bytes, and a page takes {1} of one at most.",
                    "图片未显示：大小为 {0} 字节，每张最多收录 {1} 字节。";
     picture_kind: "The picture is not shown: it is neither PNG, JPEG, GIF nor WebP.",
                   "图片未显示：不是 PNG、JPEG、GIF 或 WebP 格式。";
-    picture_address: "The picture is not shown: its address is neither one of http or https nor relative to the page: {0}",
-                     "图片未显示：既不是 http 或 https 地址，也不是相对地址：{0}";
+    picture_address: "The picture is not shown: an address has no blanks and at most 2,000 characters, and begins with http:// or https:// \
+                      or is relative to the page, as thumbs/1.jpg is: {0}",
+                     "图片未显示：地址须以 http:// 或 https:// 开头，或为相对地址（如 thumbs/1.jpg），不含空白，最多 2,000 个字符：{0}";
     gap: " … {0} characters the same … ", " …… 相同的 {0} 个字符 …… ";
     cut: "The text is longer; its first {0} characters are compared here.", "原文较长，这里只比较前 {0} 个字符。";
     rest: "{0} more rows of this group are not shown.", "本组还有 {0} 条记录未列出。";
@@ -181,7 +219,9 @@ sentences! {
     number: "number", "数字";
     list_comma: ", ", "、";
 
-    search: "Search ids and texts", "搜索编号或文字";
+    search: "Search ids and texts", "搜索编号或文字"
+        => "Search ids and hashes",
+            "搜索编号或哈希值";
     order: "Order", "排序";
     largest: "largest first", "从大组到小组";
     least: "least alike first", "差别大的在前";
@@ -193,7 +233,9 @@ sentences! {
     limits: "Found are texts with the same words, not texts with the same meaning. Where samples were drawn, it says so; \
              everything else was counted. A page holds at most {0} groups, {1} rows of each and {2} characters of a text.",
             "这里查找的是用词相同的文字，而不是意思相同的文字。凡抽样之处均已注明，其余均为全部统计。一页最多收录 {0} 组，\
-             每组 {1} 条，每段文字 {2} 个字符。";
+             每组 {1} 条，每段文字 {2} 个字符。"
+        => "Found are hashes that differ in few bits, whatever they are of. Where samples were drawn, it says so; everything else was counted. A page holds at most {0} groups and {1} rows of each.",
+            "这里查找的是相差位数不多的哈希值。凡抽样之处均已注明，其余均为全部统计。一页最多收录 {0} 组，每组 {1} 条。";
 }
 
 /// Fills in what {0}, {1}, … stand for.

@@ -115,7 +115,7 @@ RESET client_min_messages;
 -- Pictures, where somebody asks for them: bytes and addresses, what the policy allows, and what is not shown and why.
 CREATE TABLE photo (id int PRIMARY KEY, h bit(64), thumb bytea, url varchar);
 INSERT INTO photo SELECT n, x'00ff00ff00ff00ff', decode(bytes, 'hex'), url FROM (VALUES
-    (1, '89504e470d0a1a0a00', 'https://a.example/1.jpg'), (2, 'ffd8ffe0', 'thumbs/2 "a".jpg'), (3, '474946383961', '//b.example/3.jpg'),
+    (1, '89504e470d0a1a0a00', 'https://a.example/1.jpg'), (2, 'ffd8ffe0', 'thumbs/2"a".jpg'), (3, '474946383961', '//b.example/3.jpg'),
     (4, '52494646000000005745425000', 'javascript:alert(1)'), (5, encode('<svg onload="alert(1)"/>', 'hex'), 'data:image/png;base64,iVBORw0KGgo='),
     (6, '89504e470d0a1a0a' || repeat('00', 65536 - 8), ''), (7, '89504e470d0a1a0a' || repeat('00', 65536 - 7), NULL), (8, NULL, ' HTTP://c.example/8')) v (n, bytes, url);
 CREATE FUNCTION pictures_of(page text) RETURNS SETOF text LANGUAGE sql AS $$
@@ -131,6 +131,11 @@ UPDATE photo SET h = (x'00ff00ff00ff00ff' # (CASE id WHEN 1 THEN 0 WHEN 2 THEN 7
 SELECT pictures_of(dedup_report('SELECT * FROM photo WHERE id < 3', '{"method": "hash", "distance": 3, "picture": "url", "review": 1}'));
 SELECT pictures_of(dedup_report('SELECT * FROM photo WHERE id < 3', '{"method": "hash", "distance": 2, "picture": "thumb"}'));
 SELECT pictures_of_photo('{"picture": "nothing"}');
+SELECT pictures_of_photo('{"picture": "h"}');
+SELECT pictures_of_photo('{"picture": "id"}');
+-- What is said is said of hashes.
+SELECT language, regexp_matches(regexp_replace(html, '<(style|script)>.*?</\1>|<[^>]*>', ' ', 'g'), '[^.。]*(?:text|ingerprint|文字|指纹)[^.。]*', 'g')
+FROM unnest('{en,zh}'::text[]) language, dedup_report('photo', jsonb_build_object('fp', 'h', 'distance', 3, 'review', 5, 'language', language)) html;
 -- Of two hashes the bits that differ are marked.
 SELECT m[1] FROM dedup_report('SELECT id, h FROM photo WHERE id < 3', '{"method": "hash", "distance": 3}') html, regexp_matches(html, '<p class="text" dir="auto">([01]+<del>[01]+</del><ins>[01]+</ins>[01]*)</p>', 'g') m;
 DROP FUNCTION pictures_of_photo, pictures_of;
