@@ -130,7 +130,7 @@ pub const KEYS: [OptionKey; 38] = {
         key("equal", Word(&["text", "normal", "none"]), WHOLE | LINK.bit, "\"text\"")
             .says("what makes texts equal: their characters, their normal form, or nothing"),
         key("method", Method, ALL | PAIRS.bit | LINK.bit, "\"fingerprint\"")
-            .says("how near rows are found; exact: not at all, records: by what agreement in each column tells, learned from the table, hash: by what is compared itself, which is a hash of something else"),
+            .says("how near rows are found; exact: not at all, records: by what agreement in each column tells, learned from the table, hash: by what is compared itself, which is a hash of something else; dedup_setup has all but exact, near_dup_guard and dedup_link fingerprint, text and records, near_dup_pairs fingerprint and text"),
         key("distance", Whole(0, 256), ALL | PAIRS.bit | LINK.bit, "10")
             .says("most bits in which fingerprints of near rows differ, of hashes to 256, else to 64; near_dup_pairs, and a guard without settings, have 3"),
         key("similarity", Share, ALL | PAIRS.bit | LINK.bit, "0.5")
