@@ -238,6 +238,26 @@ CREATE FUNCTION dedup_find(tbl text, content text, distance integer, id_type any
     AS 'MODULE_PATHNAME', 'dedup_find_text_wrapper' LANGUAGE c STABLE PARALLEL UNSAFE COST 10000 ROWS 10;
 COMMENT ON FUNCTION dedup_find(text, text, integer, anyelement, jsonb) IS
     'dedup_find of ids of another type than bigint: id_type => NULL::uuid';
+CREATE FUNCTION dedup_find(tbl text, hash bit, distance integer DEFAULT NULL, options jsonb DEFAULT NULL)
+    RETURNS TABLE (id bigint, "distance" integer, similarity double precision, shared text[], only_new text[], only_row text[], decided boolean, repeats boolean)
+    AS 'MODULE_PATHNAME', 'dedup_find_hash_wrapper' LANGUAGE c STABLE PARALLEL UNSAFE COST 10000 ROWS 10;
+COMMENT ON FUNCTION dedup_find(text, bit, integer, jsonb) IS
+    'the rows of a table of hashes that a hash repeats, nearest first';
+CREATE FUNCTION dedup_find(tbl text, hash bit, distance integer, id_type anyelement, options jsonb DEFAULT NULL)
+    RETURNS TABLE (id anyelement, "distance" integer, similarity double precision, shared text[], only_new text[], only_row text[], decided boolean, repeats boolean)
+    AS 'MODULE_PATHNAME', 'dedup_find_hash_wrapper' LANGUAGE c STABLE PARALLEL UNSAFE COST 10000 ROWS 10;
+COMMENT ON FUNCTION dedup_find(text, bit, integer, anyelement, jsonb) IS
+    'dedup_find of ids of another type than bigint: id_type => NULL::uuid';
+CREATE FUNCTION dedup_find(tbl text, hash bigint, distance integer DEFAULT NULL, options jsonb DEFAULT NULL)
+    RETURNS TABLE (id bigint, "distance" integer, similarity double precision, shared text[], only_new text[], only_row text[], decided boolean, repeats boolean)
+    AS 'MODULE_PATHNAME', 'dedup_find_hash_wrapper' LANGUAGE c STABLE PARALLEL UNSAFE COST 10000 ROWS 10;
+COMMENT ON FUNCTION dedup_find(text, bigint, integer, jsonb) IS
+    'the rows of a table of hashes that a hash repeats, nearest first';
+CREATE FUNCTION dedup_find(tbl text, hash bigint, distance integer, id_type anyelement, options jsonb DEFAULT NULL)
+    RETURNS TABLE (id anyelement, "distance" integer, similarity double precision, shared text[], only_new text[], only_row text[], decided boolean, repeats boolean)
+    AS 'MODULE_PATHNAME', 'dedup_find_hash_wrapper' LANGUAGE c STABLE PARALLEL UNSAFE COST 10000 ROWS 10;
+COMMENT ON FUNCTION dedup_find(text, bigint, integer, anyelement, jsonb) IS
+    'dedup_find of ids of another type than bigint: id_type => NULL::uuid';
 CREATE FUNCTION dedup_find("row" record, distance integer DEFAULT NULL, options jsonb DEFAULT NULL)
     RETURNS TABLE (id bigint, "distance" integer, similarity double precision, shared text[], only_new text[], only_row text[], decided boolean, repeats boolean)
     AS 'MODULE_PATHNAME', 'dedup_find_row_wrapper' LANGUAGE c STABLE PARALLEL UNSAFE COST 10000 ROWS 10;

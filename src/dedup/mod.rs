@@ -19,6 +19,7 @@ use crate::table::{Source, read_options};
 pub(crate) use clean::groups_of;
 use dedup_core::dedup::{Alike, DEDUP, Finding, Method, Options, Stage};
 use dedup_core::details::Kinds;
+use dedup_core::fingerprint::parts_of_written;
 use pgrx::PgTupleDesc;
 use pgrx::prelude::*;
 pub(crate) use pipeline::{Found, find, limits, name_of};
@@ -116,7 +117,8 @@ fn is_due(near: u64, rows: u64) -> bool {
 /// Emits a notice that so many of all rows are near, with the pair that is least alike: the row, and the one that is kept for
 /// it.
 fn warn_of((near, rows): (u64, u64), similarity: f64, texts: &[String; 2], options: &Options) {
-    let [row, kept] = texts.each_ref().map(|text| shown(text));
+    let by_hash = options.method == Method::Hash;
+    let [row, kept] = texts.each_ref().map(|text| if by_hash { in_hex(text) } else { shown(text) });
     let hint = match options.method {
         Method::Records => "dedup_explain(source, pairs, options) says what each column told. Rows of one series may be taken for one."
             .to_owned(),
@@ -144,6 +146,12 @@ fn tells(alike: &Alike) -> String {
         [] => "A greater similarity".to_owned(),
         some => format!("A greater similarity, or {} among the details,", some.join(" or ")),
     }
+}
+
+/// A hash as SQL has it: its bits would be too many to be shown whole.
+fn in_hex(hash: &str) -> String {
+    let parts = parts_of_written(hash).unwrap_or_default();
+    format!("x'{}'", parts.iter().map(|part| format!("{part:016x}")).collect::<String>())
 }
 
 /// The beginning of a text, on one line.

@@ -66,6 +66,12 @@ impl Shape {
         let is_bits = content.base_type() == pg_sys::BITOID;
         let is_written = is_hash && (is_bits || content.base_type() == pg_sys::INT8OID);
         if !padded && !content.is_text() && !by_records && !is_written {
+            if is_hash {
+                raise_mismatch(
+                    format!("column \"{}\" is {}, no column of hashes", content.name, content.type_name()),
+                    "Hashes are bigint, bit(64), bit(128) or bit(256), or these as text.",
+                )
+            }
             content.check_no_digits();
             let type_name = content.type_name();
             let what = format!("column \"{}\" of the query is {type_name}, not text", content.name);

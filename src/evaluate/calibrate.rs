@@ -17,8 +17,7 @@ use std::collections::{HashMap, HashSet};
 fn near_dup_calibrate(source: Option<&str>, truth: Option<&str>, fcinfo: pg_sys::FunctionCallInfo) {
     let mut output = Output::begin(fcinfo);
     let mut labelled = truth.map(TruePairs::read);
-    let prints = fingerprints(&Source::new(source), labelled.as_mut());
-    let (words, parts) = prints;
+    let (words, parts, is_bits) = fingerprints(&Source::new(source), labelled.as_mut());
     let prints = Prints::of_parts(&words, parts);
     let background = Background::measure(prints);
     let calibration = background.calibrate();
@@ -46,21 +45,21 @@ fn near_dup_calibrate(source: Option<&str>, truth: Option<&str>, fcinfo: pg_sys:
             precision.map(|share| rounded(share, 1e4)).into_datum(),
             recall.map(|share| rounded(share, 1e4)).into_datum(),
             "█".repeat((nearest[radius] * 40).div_ceil(peak) as usize).into_datum(),
-            advice(&calibration, row.radius, background.rows).into_datum(),
+            advice(&calibration, row.radius, background.rows, is_bits).into_datum(),
         ];
         // SAFETY: declared as integer, three of double precision, bigint, two of double precision, two texts.
         unsafe { output.add(values) };
     }
 }
 
-/// The fingerprints of a query of (id, fingerprint), and of how many parts they are; the places of those of rows in `truth` are
-/// stored there.
-fn fingerprints(source: &Source, mut truth: Option<&mut TruePairs>) -> (Vec<u64>, usize) {
+/// The fingerprints of a query of (id, fingerprint), of how many parts they are, and whether of type bit, which are of no text;
+/// the places of those of rows in `truth` are stored there.
+fn fingerprints(source: &Source, mut truth: Option<&mut TruePairs>) -> (Vec<u64>, usize, bool) {
     let (mut prints, mut unique, proven) = (Vec::new(), None, source.has_unique_ids(None));
-    let mut length = None;
+    let (mut length, mut is_bits) = (None, false);
     for_each_of_query(&source.fingerprints(), &[], |columns| {
         let typoid = two_columns(columns, Column::is_fingerprint, "bigint or bit", FINGERPRINTS).typoid;
-        let is_bits = columns[1].base_type() == pg_sys::BITOID;
+        is_bits = columns[1].base_type() == pg_sys::BITOID;
         unique = (!proven).then(|| UniqueIds::new(&columns[0]));
         let (prints, truth, unique, length) = (&mut prints, &mut truth, &mut unique, &mut length);
         move |row: &Values<'_>| {
@@ -92,7 +91,7 @@ fn fingerprints(source: &Source, mut truth: Option<&mut TruePairs>) -> (Vec<u64>
             "They have 64, 128 or 256, or another multiple of 64.",
         )
     }
-    (prints, bits as usize / 64)
+    (prints, bits as usize / 64, is_bits)
 }
 
 /// True pairs, each once, and the places of the fingerprints of their rows.
@@ -142,11 +141,11 @@ fn pairs_within(prints: Prints, widest: u32) -> Vec<u64> {
     unwrap_or_raise(evaluate::pairs_within(prints, settings, &mut host, || progress.step()))
 }
 
-fn advice(calibration: &Calibration, radius: u32, rows: u64) -> Option<String> {
-    let alone =
-        format!("<- the widest at which the fingerprint alone is right in 19 of 20 pairs, among {rows} rows");
+fn advice(calibration: &Calibration, radius: u32, rows: u64, is_bits: bool) -> Option<String> {
+    let alone = if is_bits { "hash" } else { "fingerprint alone" };
+    let alone = format!("<- the widest at which the {alone} is right in 19 of 20 pairs, among {rows} rows");
     let verified = "<- the widest whose candidates can all be verified by their texts (ngram_jaccard)";
-    match (radius == calibration.alone, radius == calibration.verified) {
+    match (radius == calibration.alone, radius == calibration.verified && !is_bits) {
         (true, true) => Some(format!("{alone}; {verified}")),
         (true, false) => Some(alone),
         (false, true) => Some(verified.to_owned()),

@@ -1,10 +1,10 @@
 //! `dedup_find`: which rows of a table a new text or row repeats, and why.
 
-use crate::banding::raise_lengths;
+use crate::banding::{bits_of, raise_lengths};
 use crate::fingerprint::bag_of_values;
 use crate::pg::{
     Argument, Json, Output, Record, Values, base_type, base_type_name, equality, query_all, quote_identifier,
-    required, schema, with_settings,
+    raise_mismatch, required, schema, with_settings,
 };
 use crate::similarity::query;
 use crate::table::{
@@ -13,8 +13,10 @@ use crate::table::{
 use dedup_core::dedup::{Alike, Comparable, FIND, Method};
 use dedup_core::features::{Bag, RowRecipe, Shared, shared};
 use dedup_core::fingerprint::parts_of_written;
+use pgrx::AnyElement;
 use pgrx::prelude::*;
 use std::collections::HashMap;
+use std::rc::Rc;
 
 /// Features in each list of a row found.
 const SHOWN: usize = 5;
@@ -40,16 +42,63 @@ fn dedup_find_text(
     distance: Option<i32>,
     fcinfo: pg_sys::FunctionCallInfo,
 ) {
-    let settings =
-        Settings::needed(Table::named("tbl", required(tbl, "the table", "Name a table: 'ticket'.")).oid);
+    find_text(&needed(tbl), content.map(str::to_owned), distance, fcinfo);
+}
+
+/// The parts of a hash as PostgreSQL writes bits.
+fn in_bits(parts: &[u64]) -> String {
+    parts.iter().map(|part| format!("{part:064b}")).collect()
+}
+
+fn needed(tbl: Option<&str>) -> Rc<Settings> {
+    Settings::needed(Table::named("tbl", required(tbl, "the table", "Name a table: 'ticket'.")).oid)
+}
+
+/// Finds what stands for one column.
+fn find_text(
+    settings: &Settings,
+    content: Option<String>,
+    distance: Option<i32>,
+    fcinfo: pg_sys::FunctionCallInfo,
+) {
     // SAFETY: declared so in sql/setup.sql.
     let nearest = unsafe { nearest(fcinfo) };
     let mut output = Output::begin(fcinfo);
     let mut values = vec![None; settings.columns.len()];
-    values[settings.main_column()] = content.map(str::to_owned);
+    values[settings.main_column()] = content;
     let text = settings.content(&values);
     let new = New { is_row: false, text, values, own: None, decided: HashMap::new(), nearest };
-    iso(|| new.find(&settings, distance, &mut output, "dedup_find(tbl, content, distance"));
+    iso(|| new.find(settings, distance, &mut output, "dedup_find(tbl, content, distance"));
+}
+
+#[pg_extern(sql = "")]
+fn dedup_find_hash(
+    tbl: Option<&str>,
+    hash: Option<AnyElement>,
+    distance: Option<i32>,
+    fcinfo: pg_sys::FunctionCallInfo,
+) {
+    let settings = needed(tbl);
+    if settings.method != Method::Hash {
+        raise_mismatch(
+            format!("table {} has no hashes by its settings", settings.table_name()),
+            "dedup_find(tbl, content) looks for a text; dedup_setup with fp and \"method\": \"hash\" makes them settings of hashes.",
+        )
+    }
+    let written = hash.map(|hash| {
+        if hash.oid() == pg_sys::INT8OID {
+            return (hash.datum().value() as i64).to_string();
+        }
+        // SAFETY: declared as bigint or bit in sql/setup.sql.
+        let (bits, parts) = unsafe { bits_of(hash.datum()) };
+        let mut written = in_bits(&parts);
+        written.truncate(bits as usize);
+        if !matches!(bits, 64 | 128 | 256) {
+            refuse_hash(&written)
+        }
+        written
+    });
+    find_text(&settings, written, distance, fcinfo);
 }
 
 #[pg_extern(sql = "")]
@@ -165,13 +214,14 @@ impl New {
         };
         let ids = table.ids(output.type_of(0), call);
         // A hash is its own fingerprint.
-        let fp = hash.map_or_else(|| bag.simhash(), |it| it.first().copied()).map(u64::cast_signed);
+        let fp = hash.as_ref().map_or_else(|| bag.simhash(), |it| it.first().copied()).map(u64::cast_signed);
+        let bits = hash.as_deref().map(in_bits);
         let alike = settings.alike();
         let grams = self.text.as_deref().filter(|_| matches!(by, By::Text)).map(|text| alike.query(text));
         let grams = grams.map(|(least, grams)| query(least, grams));
         // Its own id is among those.
         let is_decided = decided.len() > 1;
-        let [text, decided] = [Argument::of(self.text.as_deref()), Argument::of(decided)];
+        let [text, decided] = [Argument::of(bits.or_else(|| self.text.clone())), Argument::of(decided)];
         let mut arguments = vec![Argument::of(fp), text, Argument::of(grams), decided];
         arguments.extend(self.own.as_ref().map(|(_, id)| *id));
         let why = Why::new(settings, &self.values);

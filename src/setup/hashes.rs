@@ -15,11 +15,15 @@ impl<'t> Plan<'t> {
     /// The plan of a column of hashes, of which nothing else is compared.
     pub fn of_hashes(table: &'t Table, before: Option<Settings>, mut asked: Written) -> Plan<'t> {
         let mut known = before.as_ref().map(Settings::asked).unwrap_or_default();
+        let before = before.filter(|before| before.method == Method::Hash);
+        if before.is_none() {
+            // Hashes have nothing of the rest, nor a length to be kept by.
+            known.retain(|name, it| ["id", "decisions", "keep"].contains(&&**name) && *it != "longest");
+        }
         if asked.has("fp") || asked.has("columns") {
             ["fp", "columns"].iter().for_each(|name| _ = known.remove(*name));
         }
         remember(&mut asked, known);
-        let before = before.filter(|before| before.method == Method::Hash);
         if asked.has("method") && !asked.is_by(Method::Hash) {
             let name = quote_literal(&table.name);
             refuse_option(

@@ -463,8 +463,13 @@ pub(crate) fn chosen_by(method: Method, mut others: Value) -> Map<String, Value>
 
 /// Refuses what is no hash. Raises 22P02.
 pub(crate) fn refuse_hash(written: &str) -> ! {
+    let length = written.len();
+    let is_bits = written.bytes().all(|it| matches!(it, b'0' | b'1'));
     raise_representation(
-        format!("\"{}\" is no hash", written.chars().take(40).collect::<String>()),
+        match is_bits && length > 0 {
+            true => format!("a bit string of {length} bits is no hash"),
+            false => format!("\"{}\" is no hash", written.chars().take(40).collect::<String>()),
+        },
         "A hash is a bigint or a bit string of 64, 128 or 256 bits: ('x' || hex)::bit(64).",
     )
 }

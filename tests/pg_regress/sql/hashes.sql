@@ -37,6 +37,9 @@ SELECT count(*) FILTER (WHERE f.found IS DISTINCT FROM b.found) AS differ, count
         FROM img j WHERE j.id <> i.id AND hamming(i.phash, j.phash) <= 31) AS b;
 SELECT id, distance, round(similarity::numeric, 3) AS similarity, repeats FROM dedup_find('img', (SELECT phash::text FROM img WHERE id = 2));
 SELECT id, distance FROM dedup_find('img', (SELECT phash::text FROM img WHERE id = 201), 40);
+-- A hash is found as it is, whatever way it is written.
+SELECT i.id, count(f.id) AS found, bool_and(f.id = h.id AND f.distance = h.distance AND f.distance = r.distance) AS same FROM img i, dedup_find('img', i.phash::text) f
+    LEFT JOIN LATERAL dedup_find('img', i.phash) h USING (id) LEFT JOIN LATERAL dedup_find('img', i.phash, 31, NULL::bigint) r USING (id) WHERE i.id IN (2, 801) GROUP BY i.id;
 SELECT f.id, f.distance, f.repeats FROM img i, dedup_find(i, options => '{"nearest": 1}') f WHERE i.id = 801;
 SELECT a, b, part, value FROM dedup_explain('img', 'VALUES (1, 301), (201, 801), (101, 501), (900, 901)', NULL);
 SELECT a, b, same, kind, moves FROM dedup_review('img', 3);
@@ -80,6 +83,12 @@ SELECT * FROM dedup_find('img', '101');
 SELECT * FROM dedup_find('img', 'picture');
 SELECT * FROM dedup_find('img', (SELECT phash::text FROM img WHERE id = 1), 257);
 SELECT * FROM dedup_find('img', NULL::text);
+SELECT * FROM dedup_find('img', NULL);
+SELECT * FROM dedup_find('img', b'101');
+SELECT * FROM dedup_find('img', 5::bit(100));
+SELECT * FROM dedup_find('img', -5::bigint);
+SELECT * FROM dedup('SELECT 1 AS n, 5', '{"method": "hash"}');
+SELECT advice FROM near_dup_calibrate('SELECT id, phash FROM img') WHERE advice IS NOT NULL;
 CREATE TABLE odd (id int PRIMARY KEY, h bit(100), v varbit, t text);
 SELECT * FROM dedup_setup('odd', '{"fp": "h"}');
 SELECT * FROM dedup_setup('odd', '{"fp": "v"}');
@@ -108,6 +117,7 @@ SELECT count(*) FROM dedup_setup('narrow', '{"fp": "h", "distance": 0}');
 SELECT id FROM dedup_find('narrow', 5::bit(64)::text);
 SELECT id FROM dedup_find('narrow', '+0005');
 SELECT id FROM dedup_find('narrow', repeat('0', 128));
+SELECT id FROM dedup_find('narrow', -1::bigint) UNION ALL SELECT id FROM dedup_find('narrow', 101::bit(64)) UNION ALL SELECT id FROM dedup_find('narrow', 5::bigint, 0, NULL::int);
 CREATE TRIGGER guard AFTER INSERT OR UPDATE ON narrow FOR EACH ROW EXECUTE FUNCTION near_dup_guard('distance=1');
 INSERT INTO narrow VALUES (4, 7);
 CREATE TRIGGER wrong AFTER INSERT OR UPDATE ON narrow FOR EACH ROW EXECUTE FUNCTION near_dup_guard('similarity=0.5');
@@ -117,6 +127,10 @@ DROP TRIGGER wrong ON narrow;
 ALTER TABLE narrow ADD body text;
 SELECT * FROM dedup_setup('narrow', '{"columns": "body", "fp": null}');
 \d narrow
+SELECT * FROM dedup_find('narrow', 5::bigint);
+-- Of settings of texts the ones of hashes take over nothing that hashes do not have.
+SELECT count(*) FROM dedup_setup('narrow', '{"columns": "body", "keep": "longest", "n": 3, "similarity": 0.7}');
+SELECT count(*) FROM dedup_setup('narrow', '{"fp": "h", "method": "hash", "distance": 0}');
 -- A fingerprint beside a text is none of these.
 CREATE TABLE beside (id int PRIMARY KEY, body text, fp bigint);
 SELECT * FROM dedup_setup('beside', '{"fp": "fp"}');
@@ -138,6 +152,12 @@ INSERT INTO lost VALUES (20001, hash(1, 2));
 VACUUM lost;
 ALTER TABLE lost ALTER h TYPE bit(256);
 INSERT INTO lost VALUES (20001, hash(1, 2));
+-- Where many rows are near, the two least alike are shown whole.
+SET client_min_messages = notice;
+\set VERBOSITY default
+SELECT count(*) FROM dedup('SELECT n, (repeat(''01'', 32)::bit(64) # (1::bigint << n)::bit(64))::bigint FROM generate_series(0, 30) n', '{"method": "hash", "distance": 2}');
+\set VERBOSITY terse
+SET client_min_messages = warning;
 -- An empty table: chosen again when there are rows.
 CREATE TABLE later (id int PRIMARY KEY, h bit(128));
 SELECT * FROM dedup_setup('later', '{"fp": "h"}');
@@ -157,6 +177,8 @@ SELECT count(*) FROM dedup_setup('later', '{"fp": "again"}');
 CREATE TABLE two (id int PRIMARY KEY, a bit(64), b bit(64));
 INSERT INTO two SELECT n, n::bit(64), (n / 4)::bit(64) FROM generate_series(1, 8) n;
 SELECT * FROM dedup_setup('two', '{"fp": "a", "method": "hash", "distance": 0}');
+SELECT id FROM dedup_find('two', '5');
+SELECT id FROM dedup_find('two', 5::bigint);
 SELECT * FROM dedup_setup('two', '{"fp": "b"}');
 SELECT * FROM dedup_setup('two', '{"fp": "c"}');
 SELECT * FROM dedup_setup('two', '{"distance": 65}');
