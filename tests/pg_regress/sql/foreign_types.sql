@@ -142,7 +142,11 @@ INSERT INTO call (function, call) VALUES
 ('dedup_undo(regclass,bigint,text[],text)', $$dedup_undo('planter.t_%1$s', 1)$$),
 ('dedup_clean(regclass,boolean,jsonb,anyelement)', $$dedup_clean('planter.t_%1$s', false, '{"fill": {"extra": "max", "many": "union"}}', NULL::%2$s)$$),
 ('dedup_undo(regclass,bigint,text[],text)', $$dedup_undo('planter.t_%1$s', (SELECT max(dedup_run) FROM planter.t_%1$s_archive))$$),
-('dedup_clean(regclass,boolean,jsonb,anyelement)', $$own('ALTER TABLE own ADD FOREIGN KEY (id) REFERENCES planter.t_%1$s (id); INSERT INTO own SELECT t.*, 0 FROM planter.t_%1$s t; SELECT count(*) FROM dedup_clean(''planter.t_%1$s'', false, ''{"references": "repoint"}'', NULL::%2$s); SELECT dedup_undo(''planter.t_%1$s'', (SELECT pg_catalog.max(dedup_run) FROM planter.t_%1$s_archive)); DELETE FROM own; ALTER TABLE own DROP CONSTRAINT own_id_fkey', '%1$s')$$);
+('dedup_clean(regclass,boolean,jsonb,anyelement)', $$own('ALTER TABLE own ADD FOREIGN KEY (id) REFERENCES planter.t_%1$s (id); INSERT INTO own SELECT t.*, 0 FROM planter.t_%1$s t; SELECT count(*) FROM dedup_clean(''planter.t_%1$s'', false, ''{"references": "repoint"}'', NULL::%2$s); SELECT dedup_undo(''planter.t_%1$s'', (SELECT pg_catalog.max(dedup_run) FROM planter.t_%1$s_archive)); DELETE FROM own; ALTER TABLE own DROP CONSTRAINT own_id_fkey', '%1$s')$$),
+('dedup_find(text,bit,integer,jsonb)', $$own('SELECT count(*) FROM dedup_setup(''own'', ''{"fp": "made", "method": "hash", "id": "id"}''); SELECT count(*) FROM dedup_find(''own'', 5::bit(64))', '%1$s')$$),
+('dedup_find(text,bit,integer,anyelement,jsonb)', $$own('SELECT count(*) FROM dedup_setup(''own'', ''{"fp": "made", "method": "hash", "id": "id"}''); SELECT count(*) FROM dedup_find(''own'', 5::bit(64), NULL, NULL::%2$s)', '%1$s')$$),
+('dedup_find(text,bigint,integer,jsonb)', $$own('SELECT count(*) FROM dedup_setup(''own'', ''{"fp": "made", "method": "hash", "id": "id"}''); SELECT count(*) FROM dedup_find(''own'', 5::bigint)', '%1$s')$$),
+('dedup_find(text,bigint,integer,anyelement,jsonb)', $$own('SELECT count(*) FROM dedup_setup(''own'', ''{"fp": "made", "method": "hash", "id": "id"}''); SELECT count(*) FROM dedup_find(''own'', 5::bigint, NULL, NULL::%2$s)', '%1$s')$$);
 
 -- Each function that is given a table, a row, an index or a query is called: what is new fails here until it is.
 SELECT p.oid::regprocedure AS "not called" FROM pg_proc p JOIN pg_depend d ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e'
