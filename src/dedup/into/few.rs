@@ -105,6 +105,7 @@ pub(super) fn step(job: &Job<'_>, changes: &Changes, progress: &Progress) -> Opt
         arrivals,
         names,
         absorbed,
+        changed: Default::default(),
         gone: changes.gone.clone(),
     })
 }

@@ -65,6 +65,8 @@ pub(super) struct Job<'t> {
     pub digest: String,
     /// What people have decided since the last call is told by this one being another.
     pub decisions: Option<String>,
+    /// Whether the settings of the table have other options than the last call went by.
+    pub resettled: bool,
     /// What the rows of the source have in common, as the last call knew it.
     pub statistics: Option<Arc<Statistics>>,
     /// The same, as the settings of the table have it now.
@@ -91,30 +93,26 @@ impl<'t> Job<'t> {
         } else if let Some(saved) = saved.filter(|saved| is_source(&saved.source)) {
             written.over(&saved.asked);
         }
-        let asked = written.json().to_string();
-        if begun.is_none()
-            && let Source::Table(table) = &source
-        {
-            choose_columns(INTO.name, table, &mut written);
-            Settings::complete(source.oid(), &mut written);
-            let options = Options::of(&written);
+        let asked = begun.map_or_else(|| written.json(), |saved| saved.asked.clone().into());
+        let mut resettled = false;
+        if let Source::Table(table) = &source {
+            let mut now = parse_options(INTO, Some(asked.clone()));
             // A column that is added later must not change what is meant.
+            written.get("id").into_iter().for_each(|id| now.add("id", id.clone()));
+            choose_columns(INTO.name, table, &mut now);
+            let settings = Settings::complete(source.oid(), &mut now);
+            let options = Options::of(&now);
             let id = table.id(options.id.as_deref());
-            written.add("id", id.into());
-            written.add("columns", table.texts(Some(id), &options.columns).into());
-        }
-        if let Some(saved) = begun
-            && let Some(settings) = source.oid().and_then(Settings::of)
-        {
-            // Settings may name a table of decisions, or slots, or none, since.
-            let slots = settings.asked().get("slots").cloned();
-            for (name, now) in [("decisions", settings.decisions().map(Into::into)), ("slots", slots)] {
-                if !saved.asked.contains_key(name) {
-                    written.take(name);
-                    now.into_iter().for_each(|value| written.add(name, value));
-                }
+            now.add("id", id.into());
+            now.add("columns", table.texts(Some(id), &options.columns).into());
+            // Without settings what the texts chose stays.
+            let is_settled = settings.is_some() && !now.lets_texts_choose();
+            if begun.is_none() || is_settled {
+                resettled = begun.is_some() && now.complete() != written.complete();
+                written = now;
             }
         }
+        let asked = asked.to_string();
         let mut options = Options::of(&written);
         options.of_rows = Settings::count_more(source.oid(), options.fp.as_deref());
         let settings = source.oid().and_then(Settings::of);
@@ -166,6 +164,7 @@ impl<'t> Job<'t> {
             ids_type,
             equals,
             decisions,
+            resettled,
             statistics,
             told,
             _schemas: schemas,

@@ -10,13 +10,17 @@ mod whole;
 mod write;
 
 use crate::pg::{
-    Argument, Json, Progress, execute, is_read_committed, raise_unsupported, scalar, with_latest_snapshot,
-    with_settings,
+    Argument, Json, Progress, execute, is_read_committed, notice, raise_unsupported, scalar,
+    with_latest_snapshot, with_settings,
 };
 use changes::Changes;
 use job::{Given, Job};
 use pgrx::prelude::*;
 use table::Table;
+use write::Outcome;
+
+/// Changed groups that are named.
+const NAMED: usize = 20;
 
 #[pg_extern(sql = "")]
 fn dedup_into(result: Option<&str>, source: Option<&str>, options: Option<Json>) {
@@ -59,7 +63,7 @@ fn call(given: &Given<'_>, table: &Table, path: &str) {
     let rows = saved.as_ref().map_or(0, |saved| saved.rows);
     let decided = saved.as_ref().is_some_and(|saved| saved.decisions != job.decisions);
     // What the settings of the table have learned since stands for all rows.
-    let learned = job.told.is_some() && job.told != job.statistics;
+    let learned = job.resettled || job.told.is_some() && job.told != job.statistics;
     let (groups, mark, todo) = with_latest_snapshot(|| {
         let mark = follow::mark(&job).filter(|_| follows);
         let todo = (mark.is_some() && mark.as_deref() == marked).then(|| follow::todo(&job));
@@ -73,6 +77,9 @@ fn call(given: &Given<'_>, table: &Table, path: &str) {
         (groups, mark, todo)
     });
     if let Some(groups) = groups {
+        if learned {
+            tell_changed(&job, &groups);
+        }
         write::write(&job, groups, &progress);
     }
     if let Some(todo) = todo {
@@ -81,6 +88,22 @@ fn call(given: &Given<'_>, table: &Table, path: &str) {
     let sql =
         format!("UPDATE {} AS s SET follow = $1 WHERE s.follow IS NOT NULL OR $1 IS NOT NULL", table.state);
     execute(&sql, &[Argument::of(mark)]);
+}
+
+/// Says which groups a new version of the settings changes.
+fn tell_changed(job: &Job<'_>, groups: &Outcome) {
+    let changed: Vec<String> = groups.changed.iter().map(ToString::to_string).collect();
+    let (table, count) = (&job.table.bare, changed.len());
+    let named = &changed[..count.min(NAMED)];
+    let more = if count > NAMED { format!(" and {} more", count - NAMED) } else { String::new() };
+    let detail = if count == 0 { String::new() } else { format!("Their names: {}{more}.", named.join(", ")) };
+    notice(
+        format!(
+            "the settings of the source have changed: {count} groups of table \"{table}\" are others now"
+        ),
+        detail,
+        "",
+    );
 }
 
 /// The search path of the session, with temporary tables last: one created later must not hide a table that the source reads.

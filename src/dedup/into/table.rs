@@ -17,7 +17,7 @@ pub(super) struct Table {
     pub follow: String,
     pub trigger: String,
     pub truncate: String,
-    bare: String,
+    pub bare: String,
 }
 
 /// The columns of the result, as [`Table::make`] makes them.

@@ -9,6 +9,7 @@ use dedup_core::groups::{Named, names};
 use dedup_core::interrupt::{checked, sort_unstable_by};
 use dedup_core::memory::{OrRaise, Room, collect, filled};
 use pgrx::PgMemoryContexts;
+use std::collections::BTreeSet;
 
 const TOGETHER: usize = 50_000;
 
@@ -47,6 +48,7 @@ pub(super) fn form(job: &mut Job<'_>, progress: &Progress) -> Option<Outcome> {
         arrivals,
         names,
         absorbed: Vec::new(),
+        changed: BTreeSet::new(),
         gone: Vec::new(),
     };
     if job.is_begun {
@@ -85,7 +87,8 @@ fn name(job: &Job<'_>, groups: &mut Outcome) {
                     let row = from + n as usize - 1;
                     there.room(1).or_raise();
                     there.push(arrival);
-                    if digest == Some(groups.digests[row]) {
+                    // By other options it may be of other columns.
+                    if job.resettled || digest == Some(groups.digests[row]) {
                         (arrivals[row], before[row]) = (arrival, Some(cluster));
                     }
                 }
@@ -103,7 +106,12 @@ fn name(job: &Job<'_>, groups: &mut Outcome) {
         let part = groups.found.group_of(row) as u32;
         named.push(Named { arrival: arrivals[row], before: before[row], part, row: row as u32 });
     }
+    let before: Vec<(usize, i64)> =
+        named.iter().filter_map(|it| Some((it.part as usize, it.before?))).collect();
     (groups.names, groups.absorbed) = names(named, rows, &[]).or_raise();
+    let other =
+        before.into_iter().map(|(part, before)| [before, groups.names[part]]).filter(|it| it[0] != it[1]);
+    groups.changed = other.flatten().collect();
     groups.arrivals = arrivals;
     sort_unstable_by(&mut there, i64::cmp);
     let sql = format!("SELECT t.arrival FROM {} AS t", job.table.name);

@@ -6,6 +6,7 @@ use crate::pg::{Argument, Progress, ValueType, execute, unwrap_or_raise};
 use dedup_core::dedup::{Comparable, Finding, Rows, Stage};
 use dedup_core::groups::Named;
 use pgrx::PgMemoryContexts;
+use std::collections::BTreeSet;
 
 const TOGETHER: usize = 50_000;
 
@@ -22,6 +23,8 @@ pub(super) struct Outcome {
     pub names: Vec<i64>,
     /// The oldest rows of names that are gone.
     pub absorbed: Vec<Named>,
+    /// The names of groups that rows which were there have left or joined.
+    pub changed: BTreeSet<i64>,
     /// The arrival numbers of rows that the source returns no more.
     pub gone: Vec<i64>,
 }

@@ -66,6 +66,7 @@ CREATE VIEW judged AS SELECT count(*) FILTER (WHERE is_copy(id, keeper)) AS "rig
     FROM dedup('device') WHERE id <> keeper;
 SELECT count(*) FROM dedup_setup('device', '{"columns": ["name", "maker", "room"], "method": "records", "decisions": true}');
 SELECT * FROM judged;
+CALL dedup_into('device_groups', 'device');
 DO $$ BEGIN FOR i IN 1 .. 4 LOOP
     INSERT INTO device_decisions (a, b, same) SELECT a, b, is_copy(a, b) FROM dedup_review('device', 10);
     PERFORM dedup_setup('device', '{"refit": true}');
@@ -75,7 +76,13 @@ SELECT * FROM judged;
 SELECT count(*) AS disagree FROM dedup('device') d JOIN device USING (id)
     WHERE d.keeper <> d.id IS DISTINCT FROM EXISTS (SELECT FROM dedup_find(device) f WHERE f.id < d.id AND f.repeats);
 SELECT a, "column", part, value > 0 AS "for" FROM dedup_explain('device', 'VALUES (2, 1002)', '{}');
+-- A result goes on by the settings as they are, and says which groups are others.
+SET client_min_messages = notice;
 CALL dedup_into('device_groups', 'device');
+CALL dedup_into('device_groups', 'device');
+SELECT count(*) FROM dedup_setup('device', '{"similarity": 0.99999}');
+CALL dedup_into('device_groups', 'device');
+SET client_min_messages = warning;
 SELECT count(*) AS disagree FROM dedup('device') d JOIN device_groups g USING (id) WHERE d.keeper <> g.keeper;
 -- It stays when weights are learned anew, and goes with the settings.
 SET client_min_messages = notice;
