@@ -169,21 +169,8 @@ impl<'t> Plan<'t> {
                     format!("by records 2 to {MOST_COLUMNS} columns are compared, named in an array"),
                 )
             }
-            let (mut model, rows) = learn_records(&self.records());
-            if let Some(before) = answers.as_ref().or(kept.and_then(Settings::records)) {
-                Arc::make_mut(&mut model).adopt(before);
-            }
-            self.empty = rows == 0;
-            if self.empty {
-                notice(
-                    format!(
-                        "table {} has no rows to learn from: no two will be of one thing",
-                        self.table.name
-                    ),
-                    "",
-                    "Run dedup_setup again when there are rows.",
-                );
-            }
+            let (model, rows) = self.learned(answers, kept.is_some());
+            self.rows = rows;
             Some(Statistics::of_records(model))
         } else {
             read.alike.asks_statistics().then(|| {
@@ -206,7 +193,47 @@ impl<'t> Plan<'t> {
                 statistics
             })
         };
-        self.rows = self.statistics.as_ref().map(|_| table_rows(self.table));
+        if self.rows.is_none() {
+            self.rows = self.statistics.as_ref().map(|_| table_rows(self.table));
+        }
+    }
+
+    /// The model of records: the one that fits the answers, or one that is learned now and keeps what they changed if the
+    /// settings go on. How many rows it was learned from, if not from all that there are.
+    fn learned(&mut self, fitted: Option<Arc<Model>>, goes_on: bool) -> (Arc<Model>, Option<u64>) {
+        let before = self.before.as_ref().filter(|before| !before.empty);
+        let rows_before = before.and_then(|before| before.rows);
+        if let Some(fitted) = fitted {
+            return (fitted, rows_before);
+        }
+        let name = &self.table.name;
+        let (mut model, rows) = learn_records(&self.records());
+        if let Some(before) = before.and_then(Settings::records).filter(|_| !self.asked.is_null("similarity"))
+        {
+            if goes_on && rows == 0 {
+                // They may be on their way.
+                return (Arc::clone(before), rows_before);
+            }
+            let is_kept = if goes_on { Arc::make_mut(&mut model).adopt(before) } else { !before.is_fitted() };
+            if !is_kept {
+                notice(
+                    format!(
+                        "answers have changed the weights of table {name}, which has other columns now: they are as learned"
+                    ),
+                    "",
+                    "'{\"refit\": true}' fits them again.",
+                )
+            }
+        }
+        self.empty = rows == 0;
+        if self.empty {
+            notice(
+                format!("table {name} has no rows to learn from: no two will be of one thing"),
+                "",
+                "Run dedup_setup again when there are rows.",
+            );
+        }
+        (model, None)
     }
 
     /// The recipes of the columns, `recipe` for running text that has none of its own.

@@ -8,7 +8,7 @@ use crate::dedup::{Found, Limits, Method};
 use crate::details::Statistics;
 use crate::external::{Host, Result};
 use crate::interrupt::checked;
-use crate::records::Model;
+use crate::records::{Model, STRONG, UNSURE};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -43,8 +43,6 @@ const OF_SLOT: usize = 2;
 const WRONG: f64 = 0.05;
 /// How far the limit may be off, and the logarithm of the slope, before anything is asked.
 const SPREAD: (f64, f64) = (4.0, 1.0);
-/// The logarithm of odds from which on evidence is strong: twenty to one (Kass and Raftery 1995).
-const STRONG: f64 = 3.0;
 /// By how much the expected F1 must rise.
 const GAIN: f64 = 0.002;
 
@@ -105,9 +103,7 @@ pub fn refit<H: Host>(found: &mut Found<H::File>, limits: Limits, host: &mut H) 
         refit.is_little = true;
         return Ok(refit);
     }
-    if let Some(records) =
-        found.groups.records.as_mut().filter(|_| by_records && !Curves::of(&answers).are_no_better)
-    {
+    if let Some(records) = found.groups.records.as_mut().filter(|_| by_records) {
         let of_pairs: Vec<([u32; 2], bool)> = looked.iter().map(|it| (it.3, it.2)).collect();
         records.fit(&of_pairs, WRONG);
         let model = Arc::clone(&records.model);
@@ -123,7 +119,9 @@ pub fn refit<H: Host>(found: &mut Found<H::File>, limits: Limits, host: &mut H) 
     if let Some((stand, expected)) = limit(&answers, &pool) {
         let at = found.limit_at(stand);
         if by_records || found.options.alike.similarity > 0.0 {
-            refit.similarity = Some(((at * 1e4).round() / 1e4).clamp(1e-4, 1.0 - 1e-4));
+            // Rows that are rather two things are never taken for one.
+            let least = if by_records { UNSURE } else { 1e-4 };
+            refit.similarity = Some(((at * 1e4).round() / 1e4).clamp(least, 1.0 - 1e-4));
         } else {
             let most = u64::BITS as usize * found.rows.parts();
             refit.distance = Some(at.round().clamp(0.0, most as f64) as u32);
@@ -136,12 +134,37 @@ pub fn refit<H: Host>(found: &mut Found<H::File>, limits: Limits, host: &mut H) 
 /// Where the limit should stand to what it is, and the expected F1 before and after; `None`: where it is. `pool`: pairs that
 /// hang on it, by where they stand, and how many.
 fn limit(answers: &[(f64, bool)], pool: &[(f64, f64)]) -> Option<(f64, [f64; 2])> {
-    let curves = Curves::of(answers);
-    if curves.are_no_better {
+    let sigmoid = |odds: f64| 1.0 / (1.0 + (-odds).exp());
+    let (mut curves, mut best, mut priors) = (Vec::new(), f64::NEG_INFINITY, 0.0);
+    for at in checked(-24i32..=24) {
+        for slope in -8i32..=8 {
+            let (shift, slope) = (f64::from(at) / 2.0, f64::from(slope) / 4.0);
+            let prior = -(shift / SPREAD.0).powi(2) / 2.0 - (slope / SPREAD.1).powi(2) / 2.0;
+            priors += prior.exp();
+            let slope = slope.exp();
+            let tells = |(stand, same): &(f64, bool)| {
+                let p = WRONG + (1.0 - 2.0 * WRONG) * sigmoid(slope * (stand - shift));
+                (if *same { p } else { 1.0 - p }).ln()
+            };
+            let weight = prior + answers.iter().map(tells).sum::<f64>();
+            best = best.max(weight);
+            curves.push((shift, slope, weight));
+        }
+    }
+    curves.iter_mut().for_each(|curve| curve.2 = (curve.2 - best).exp());
+    let total: f64 = curves.iter().map(|it| it.2).sum();
+    // Answers that one share clearly tells better than any curve, for they are mixed all over the scale or contradict it, tell no limit.
+    let (all, same) = (answers.len(), answers.iter().filter(|it| it.1).count());
+    let binomial: f64 = (1..=same).map(|it| ((all - same + it) as f64 / it as f64).ln()).sum();
+    if best + (total / priors).ln() + STRONG < -binomial - (all as f64 + 1.0).ln() {
         return None;
     }
+    let likely = |stand: f64| {
+        curves.iter().map(|(shift, slope, weight)| weight * sigmoid(slope * (stand - shift))).sum::<f64>()
+            / total
+    };
     let mut pool: Vec<(f64, f64, f64)> =
-        pool.iter().map(|&(stand, count)| (stand, count, curves.likely(stand) * count)).collect();
+        pool.iter().map(|&(stand, count)| (stand, count, likely(stand) * count)).collect();
     pool.sort_by(|a, b| b.0.total_cmp(&a.0));
     let truth: f64 = pool.iter().map(|it| it.2).sum();
     let f1 = |count: f64, right: f64| 2.0 * right / (count + truth).max(1e-9);
@@ -160,51 +183,6 @@ fn limit(answers: &[(f64, bool)], pool: &[(f64, f64)]) -> Option<(f64, [f64; 2])
         }
     }
     (most.1 > now + GAIN && most.0.abs() > 0.1).then_some((most.0, [now, most.1]))
-}
-
-/// All curves that the answers allow.
-struct Curves {
-    /// Where each rises, how steeply, and its weight: they sum up to 1.
-    all: Vec<[f64; 3]>,
-    /// One share clearly tells the answers better than any curve, for they are mixed all over the scale or contradict it.
-    are_no_better: bool,
-}
-
-fn sigmoid(odds: f64) -> f64 {
-    1.0 / (1.0 + (-odds).exp())
-}
-
-impl Curves {
-    fn of(answers: &[(f64, bool)]) -> Curves {
-        let (mut all, mut best, mut priors) = (Vec::new(), f64::NEG_INFINITY, 0.0);
-        for at in checked(-24i32..=24) {
-            for slope in -8i32..=8 {
-                let (shift, slope) = (f64::from(at) / 2.0, f64::from(slope) / 4.0);
-                let prior = -(shift / SPREAD.0).powi(2) / 2.0 - (slope / SPREAD.1).powi(2) / 2.0;
-                priors += prior.exp();
-                let slope = slope.exp();
-                let tells = |(stand, same): &(f64, bool)| {
-                    let p = WRONG + (1.0 - 2.0 * WRONG) * sigmoid(slope * (stand - shift));
-                    (if *same { p } else { 1.0 - p }).ln()
-                };
-                let weight = prior + answers.iter().map(tells).sum::<f64>();
-                best = best.max(weight);
-                all.push([shift, slope, weight]);
-            }
-        }
-        all.iter_mut().for_each(|curve| curve[2] = (curve[2] - best).exp());
-        let total: f64 = all.iter().map(|it| it[2]).sum();
-        all.iter_mut().for_each(|curve| curve[2] /= total);
-        let (count, same) = (answers.len(), answers.iter().filter(|it| it.1).count());
-        let binomial: f64 = (1..=same).map(|it| ((count - same + it) as f64 / it as f64).ln()).sum();
-        let are_no_better = best + (total / priors).ln() + STRONG < -binomial - (count as f64 + 1.0).ln();
-        Curves { all, are_no_better }
-    }
-
-    /// How likely what stands there is the same.
-    fn likely(&self, stand: f64) -> f64 {
-        self.all.iter().map(|[shift, slope, weight]| weight * sigmoid(slope * (stand - shift))).sum()
-    }
 }
 
 #[cfg(test)]

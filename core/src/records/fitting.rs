@@ -1,19 +1,24 @@
 //! What people's answers say of a model: how much what each field tells really counts.
 //!
-//! The odds are shift + Σ factor · told, a logistic regression on the weights of evidence. Before any answer the model is
-//! believed: the shift is 0, each factor 1, and few answers move them little (maximum a posteriori). Which pairs were asked
-//! about does not matter, for a regression takes them as they are.
+//! The odds are shift + scale · (prior + Σ factor · told), a logistic regression on the weights of evidence. Before any answer
+//! the model is believed: the shift is 0, scale and factors are 1, and few answers move them little (maximum a posteriori); what
+//! one share of the answers tells as well changes nothing. Which pairs were asked about does not matter, for a regression takes
+//! them as they are. The prior is scaled as well, so that weights that are too large do not bring millions of other pairs near.
 
 use super::Records;
+use super::column::NONE;
 use super::model::{Fitted, probability};
 use super::values::FIELDS;
 use crate::interrupt::checked;
 use std::sync::Arc;
 
-/// How far the shift may be off, the logarithm of all factors together, and that of one of them.
-const SPREAD: [f64; 3] = [3.0, 0.7, 0.5];
+/// How far the shift may be off, the logarithm of the scale, and that of one factor.
+const SPREAD: [f64; 3] = [1.5, 0.7, 0.5];
 /// The first step by which the likeliest is looked for, in spreads, and how often it is halved.
 const STEPS: (f64, usize) = (1.0, 7);
+
+/// The logarithm of odds from which on evidence is strong: twenty to one (Kass and Raftery 1995).
+pub const STRONG: f64 = 3.0;
 
 /// A pair that was answered: the odds of any pair, what each field tells, what is kept of the probability, and the answer.
 type Answered = (f64, [f64; FIELDS], f64, bool);
@@ -23,10 +28,12 @@ impl Records {
     pub fn fit(&mut self, answers: &[([u32; 2], bool)], wrong: f64) {
         Arc::make_mut(&mut self.model).weights.fitted = Fitted::default();
         let answered = |&(rows, same): &([u32; 2], bool)| {
-            let (_, told, kept) = self.told(rows.map(|row| self.places[row as usize]));
-            (self.model.weights.prior, told, kept, same)
+            let places = rows.map(|row| self.places[row as usize]);
+            // What is empty is not compared.
+            let (_, told, kept) = (!places.contains(&NONE)).then(|| self.told(places))?;
+            Some((self.model.weights.prior, told, kept, same))
         };
-        let answered: Vec<Answered> = answers.iter().map(answered).collect();
+        let answered: Vec<Answered> = answers.iter().filter_map(answered).collect();
         let fields = self.model.weights.fields.len();
         Arc::make_mut(&mut self.model).weights.fitted = fit(&answered, fields, wrong);
     }
@@ -38,14 +45,18 @@ fn fit(answered: &[Answered], fields: usize, wrong: f64) -> Fitted {
         at[2..].iter().map(factor).collect()
     };
     let likelihood = |at: &[f64]| -> f64 {
-        let (shift, factors) = (at[0] * SPREAD[0], factors(at));
+        let (shift, scale, factors) = (at[0] * SPREAD[0], (at[1] * SPREAD[1]).exp(), factors(at));
         let tells = |(prior, told, kept, same): &Answered| {
-            let odds = prior + shift + told.iter().zip(&factors).map(|(told, by)| told * by).sum::<f64>();
+            let odds =
+                shift + scale * prior + told.iter().zip(&factors).map(|(told, by)| told * by).sum::<f64>();
             let same_by = wrong + (1.0 - 2.0 * wrong) * kept * probability(odds);
             (if *same { same_by } else { 1.0 - same_by }).ln()
         };
         answered.iter().map(tells).sum::<f64>() - at.iter().map(|it| it * it / 2.0).sum::<f64>()
     };
+    if answered.is_empty() {
+        return Fitted::default();
+    }
     let mut at = vec![0.0; fields + 2];
     let (mut best, mut step) = (likelihood(&at), STEPS.0);
     for _ in 0..STEPS.1 {
@@ -66,12 +77,20 @@ fn fit(answered: &[Answered], fields: usize, wrong: f64) -> Fitted {
         }
         step /= 2.0;
     }
-    Fitted { shift: at[0] * SPREAD[0], factors: factors(&at) }
+    // What one share of them, the best, tells as well.
+    let (count, same) = (answered.len() as f64, answered.iter().filter(|it| it.3).count() as f64);
+    let entropy = |part: f64| if part > 0.0 { part * (part / count).ln() } else { 0.0 };
+    if best < entropy(same) + entropy(count - same) + STRONG {
+        return Fitted::default();
+    }
+    let scaled = answered[0].0 * ((at[1] * SPREAD[1]).exp() - 1.0);
+    Fitted { shift: at[0] * SPREAD[0] + scaled, factors: factors(&at) }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::hash::mix64;
 
     /// A hundred pairs with what three fields tell, answered by `same`.
     fn fitted(same: impl Fn(usize, &[f64]) -> bool) -> Fitted {
@@ -91,16 +110,15 @@ mod tests {
         let Fitted { factors: all, .. } = fitted(|_, told| told.iter().sum::<f64>() > 2.0);
         assert!(all.iter().all(|it| (0.7..1.4).contains(&(it / all[0]))), "{all:?}");
         // Nearly all pairs are two things.
-        let strict = fitted(|_, told| told.iter().sum::<f64>() > 12.0);
-        assert!(strict.shift < -1.5, "{strict:?}");
+        let strict = fitted(|_, told| told.iter().sum::<f64>() > 7.0);
+        assert!(strict.shift < -1.0, "{strict:?}");
     }
 
     #[test]
-    fn no_answer_changes_nothing_and_one_little() {
-        assert_eq!(fit(&[], 2, 0.05), Fitted { shift: 0.0, factors: vec![1.0; 2] });
-        let mut told = [0.0; FIELDS];
-        told[..2].copy_from_slice(&[9.0, -3.0]);
-        let one = fit(&[(-2.0, told, 1.0, false)], 2, 0.05);
-        assert!(one.factors.iter().all(|it| (0.4..1.5).contains(it)), "{one:?}");
+    fn answers_that_one_share_tells_as_well_change_nothing() {
+        assert_eq!(fit(&[], 2, 0.05), Fitted::default());
+        assert_eq!(fitted(|_, _| true), Fitted::default(), "all alike");
+        assert_eq!(fitted(|at, _| mix64(at as u64) % 2 == 0), Fitted::default(), "mixed");
+        assert_eq!(fitted(|_, told| told.iter().sum::<f64>() < 2.0), Fitted::default(), "contradict");
     }
 }

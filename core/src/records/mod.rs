@@ -22,6 +22,7 @@ use crate::memory::{Grow, OrRaise, Room, collect, filled};
 pub use candidates::Keys;
 use candidates::{Candidate, candidates, meet, on_candidates, short};
 use column::{Known, NONE, Strings};
+pub use fitting::STRONG;
 use model::{Weights, probability};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -204,13 +205,23 @@ impl Model {
         (in_order && few && model.weights.are_of(&model.columns)).then_some(model)
     }
 
-    /// Takes over what answers changed of another model of the same columns.
-    pub fn adopt(&mut self, other: &Model) {
+    /// Whether answers changed it.
+    pub fn is_fitted(&self) -> bool {
+        !self.weights.fitted.factors.is_empty()
+    }
+
+    /// Takes over what answers changed of another model; false: its columns are others.
+    pub fn adopt(&mut self, other: &Model) -> bool {
+        if !other.is_fitted() {
+            return true;
+        }
         let kinds = |it: &Model| it.columns.known.iter().map(|it| (it.at, it.kind)).collect::<Vec<_>>();
         let have_identifiers = |model: &Model| model.columns.identifiers.is_some();
-        if kinds(self) == kinds(other) && have_identifiers(self) == have_identifiers(other) {
+        let are_same = kinds(self) == kinds(other) && have_identifiers(self) == have_identifiers(other);
+        if are_same {
             self.weights.fitted = other.weights.fitted.clone();
         }
+        are_same
     }
 
     fn fields(&self) -> impl Iterator<Item = Field> {

@@ -9,6 +9,8 @@ use serde::{Deserialize, Serialize};
 /// What is kept of the probability where a date that identifies is quite another, or a name where most have versions: a person
 /// looks at them first.
 const ANOTHER: f64 = 0.85;
+/// No answers shift the odds or weigh by more.
+const MOST_FITTED: f64 = 1000.0;
 pub(super) const WIDTH: usize = MOST + 1;
 
 pub(super) type Levels = [f64; WIDTH];
@@ -145,10 +147,11 @@ impl Weights {
         };
         let Fitted { shift, factors } = &self.fitted;
         let is_fit = factors.is_empty() || factors.len() == tops.len();
-        let is_finite = shift.is_finite() && factors.iter().all(|it| it.is_finite() && *it >= 0.0);
+        let is_sound =
+            shift.abs() <= MOST_FITTED && factors.iter().all(|it| (0.0..=MOST_FITTED).contains(it));
         self.fields.iter().map(|field| field.top).eq(tops.iter().copied())
             && is_fit
-            && is_finite
+            && is_sound
             && self.order.len() == tops.len()
             && (0..tops.len()).all(|at| place(at).is_some() && is_behind(at))
     }
