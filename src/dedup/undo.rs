@@ -4,8 +4,8 @@ use super::archive::{Archive, Call, FILLED, KEEPER, chains, check_assigned, is_o
 use super::fill;
 use super::references::{back, references};
 use crate::pg::{
-    Argument, as_text, base_type, base_type_name, check_type, commas, execute, hold_schemas, inheritors,
-    notice, query_catalogue, quote_identifier, quote_literal, raise_invalid, raise_no_table,
+    Argument, as_exact_text, as_text, base_type, base_type_name, check_type, commas, execute, hold_schemas,
+    inheritors, notice, query_catalogue, quote_identifier, quote_literal, raise_invalid, raise_no_table,
     raise_with_detail, required, scalar, user,
 };
 use crate::table::{Settings, Table, name_beside, putting_back};
@@ -96,7 +96,7 @@ fn dedup_undo(
 /// Writes that the rows that come back are not the same as those that were kept for them, in the place of what `dedup_clean`
 /// wrote. Raises 23514 if people have decided otherwise.
 fn keep_apart(call: &Call, archive: &Archive, chosen: &str) {
-    let (Call { id, base, equals, .. }, name) = (call, &archive.table.name);
+    let (Call { table: Table { name: of, .. }, id, base, equals, .. }, name) = (call, &archive.table.name);
     let pair = |a: &str, b: &str| {
         format!("x.{a}::{base} {equals} a.{id}::{base} AND x.{b}::{base} {equals} a.{KEEPER}::{base}")
     };
@@ -138,10 +138,14 @@ fn keep_apart(call: &Call, archive: &Archive, chosen: &str) {
     let kept = chains(call, archive, chosen).unwrap_or_else(|| {
         format!("SELECT a.{id}::{base} AS row, a.{id}::{base} AS id, a.{KEEPER}::{base} AS keeper FROM {name} AS a WHERE {chosen}")
     });
+    // From the one that is kept now it stays apart when others of these come back, too.
     let apart = format!(
-        "INSERT INTO {decisions} (a, b, same, note) \
+        "WITH k AS ({kept}) INSERT INTO {decisions} (a, b, same, note) \
          SELECT k.id, k.keeper, NOT o.own, CASE WHEN o.own THEN 'dedup_undo' ELSE 'dedup_clean' END \
-         FROM ({kept}) AS k CROSS JOIN LATERAL (SELECT k.id {equals} k.row AS own) AS o ON CONFLICT DO NOTHING"
+         FROM k CROSS JOIN LATERAL (SELECT k.id {equals} k.row AS own) AS o \
+         UNION ALL SELECT k.row, k.keeper, false, 'dedup_undo' FROM k \
+         WHERE (k.id {equals} k.row) IS NOT TRUE AND k.keeper {equals} ANY (SELECT t.{id}::{base} FROM {of} AS t) \
+         ON CONFLICT DO NOTHING"
     );
     execute(&apart, &[]);
     // What somebody was deciding meanwhile is there now.
@@ -168,8 +172,11 @@ fn put_back(call: &Call, archive: &Archive, chosen: &str) -> (i64, String) {
                 pg_sys::CoercionContext::COERCION_EXPLICIT,
             )
         };
-        let compared_as = if is_castable { kept.typoid } else { column.typoid };
-        compared.push(format!("{name}::{}", base_type_name(compared_as)));
+        let of = [("t", column.typoid), ("a", kept.typoid)];
+        compared.push(of.map(|(alias, typoid)| match (format!("{alias}.{name}"), is_castable) {
+            (value, true) => format!("{value}::{}", base_type_name(kept.typoid)),
+            (value, false) => as_exact_text(&value, typoid),
+        }));
         if !column.is_generated {
             columns.push(name);
         }
@@ -206,13 +213,13 @@ fn put_back(call: &Call, archive: &Archive, chosen: &str) -> (i64, String) {
             .unwrap_or(0)
     };
     // Of the same bytes, whether their types have an equality or not, and of the type that they had.
-    let row = |alias: &str| {
-        format!("ROW({})::pg_catalog.record", commas(compared.iter().map(|it| format!("{alias}.{it}"))))
+    let row = |side: usize| {
+        format!("ROW({})::pg_catalog.record", commas(compared.iter().map(|it| it[side].as_str())))
     };
     let altered = format!(
         "NOT EXISTS (SELECT FROM {of} AS t WHERE t.{id}::{base} {equals} a.{id}::{base} AND {} OPERATOR(pg_catalog.*=) {})",
-        row("t"),
-        row("a")
+        row(0),
+        row(1)
     );
     let rows = count(&format!("{chosen} AND {altered}"));
     if rows > 0 {

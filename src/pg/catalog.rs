@@ -259,7 +259,9 @@ pub(crate) fn as_exact_text(value: &str, typoid: pg_sys::Oid) -> String {
     let base = base_type(typoid);
     // SAFETY: any oid is answered.
     let element = unsafe { pg_sys::get_element_type(base) };
-    let (of, array) = if element == pg_sys::InvalidOid { (base, "") } else { (element, "[]") };
+    // A vector of them is written as numbers anyway, and not as an array.
+    let is_array = element != pg_sys::InvalidOid && base != pg_sys::OIDVECTOROID;
+    let (of, array) = if is_array { (element, "[]") } else { (base, "") };
     // SAFETY: as above.
     let is_object = of != pg_sys::INT4OID && unsafe { pg_sys::IsBinaryCoercible(of, pg_sys::OIDOID) };
     match base {

@@ -84,9 +84,10 @@ fn plan(table: &Table, mut asked: Written, model: Option<Arc<Model>>) -> Plan<'_
         let name = name_beside(table, decisions.as_str(), "decisions");
         // Two long names, cut off, may be one.
         let another = format!(
-            "SELECT FROM {}.dedup_settings AS s JOIN pg_catalog.pg_class AS c \
+            "SELECT FROM {}.dedup_settings AS s LEFT JOIN pg_catalog.pg_class AS c \
                  ON c.oid OPERATOR(pg_catalog.=) s.tbl::pg_catalog.oid \
-             WHERE c.oid OPERATOR(pg_catalog.<>) $1 AND s.options OPERATOR(pg_catalog.->>) 'decisions' OPERATOR(pg_catalog.=) $2",
+             WHERE s.tbl::pg_catalog.oid OPERATOR(pg_catalog.<>) $1 AND s.options OPERATOR(pg_catalog.->>) 'decisions' OPERATOR(pg_catalog.=) $2 \
+               AND (c.oid IS NOT NULL OR pg_catalog.to_regclass($2) IS NOT NULL)",
             schema()
         );
         if decisions.is_boolean() && exists(&another, &[Argument::of(table.oid), Argument::of(&*name)]) {

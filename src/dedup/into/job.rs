@@ -12,6 +12,7 @@ use crate::table::{
 use dedup_core::dedup::{Group, INTO, Keep, Method};
 use dedup_core::details::Statistics;
 use pgrx::prelude::*;
+use serde_json::Value;
 use std::sync::Arc;
 
 /// The arguments, before anything is looked up.
@@ -93,26 +94,34 @@ impl<'t> Job<'t> {
         } else if let Some(saved) = saved.filter(|saved| is_source(&saved.source)) {
             written.over(&saved.asked);
         }
-        let asked = begun.map_or_else(|| written.json(), |saved| saved.asked.clone().into());
+        let asked_for = begun.map_or_else(|| written.map().clone(), |saved| saved.asked.clone());
         let mut resettled = false;
-        if let Source::Table(table) = &source {
-            let mut now = parse_options(INTO, Some(asked.clone()));
-            // A column that is added later must not change what is meant.
+        // Without settings what the first call chose stays: a column that is added later must not change what is meant.
+        if let Source::Table(table) = &source
+            && (begun.is_none() || Settings::of(table.oid).is_some())
+        {
+            let mut now = parse_options(INTO, Some(asked_for.clone().into()));
             written.get("id").into_iter().for_each(|id| now.add("id", id.clone()));
             choose_columns(INTO.name, table, &mut now);
             let settings = Settings::complete(source.oid(), &mut now);
+            if let Some(distance) = written.get("distance")
+                && !asked_for.contains_key("distance")
+                && settings.as_ref().is_some_and(|settings| settings.distances.is_some())
+            {
+                // It narrows as the table grows, which is no reason to form all groups anew.
+                now.take("distance");
+                now.add("distance", distance.clone());
+            }
             let options = Options::of(&now);
             let id = table.id(options.id.as_deref());
             now.add("id", id.into());
             now.add("columns", table.texts(Some(id), &options.columns).into());
-            // Without settings what the texts chose stays.
-            let is_settled = settings.is_some() && !now.lets_texts_choose();
-            if begun.is_none() || is_settled {
+            if begun.is_none() || settings.is_some() && !now.lets_texts_choose() {
                 resettled = begun.is_some() && now.complete() != written.complete();
                 written = now;
             }
         }
-        let asked = asked.to_string();
+        let asked = Value::Object(asked_for).to_string();
         let mut options = Options::of(&written);
         options.of_rows = Settings::count_more(source.oid(), options.fp.as_deref());
         let settings = source.oid().and_then(Settings::of);

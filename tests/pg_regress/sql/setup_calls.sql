@@ -100,7 +100,7 @@ SELECT a, b, round(similarity::numeric, 2) AS similarity FROM near_dup_pairs('ti
 SELECT recall, correct, missed, wrong FROM dedup_evaluate('ticket', 'SELECT 4, 11 UNION SELECT 4, 5');
 SELECT correct, missed, wrong FROM dedup_evaluate('by_uuid', $$SELECT lpad('1', 32, '0')::uuid, lpad('3', 32, '0')::uuid$$);
 
--- Into a table: the settings are those of the first call.
+-- Into a table: the settings are those that the table has.
 SET client_min_messages = warning;
 CALL dedup_into('ticket_groups', 'ticket', '{"group": "single_pass"}');
 SELECT id, keeper, stage FROM ticket_groups ORDER BY id;
