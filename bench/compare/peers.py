@@ -1,0 +1,612 @@
+"""Groups of whole tables by pg_dedup and by its peers: seconds, peak memory, precision and recall. Called by bench/compare/peers.
+
+Each peer is a function that is given the rows, says when its clock starts, and returns groups. It runs in a process of its own,
+which is watched: its memory and that of its children, and of the server's process that works for it, shared pages by their share.
+"""
+
+import argparse
+import csv
+import datetime
+import functools
+import importlib.metadata
+import json
+import os
+import pathlib
+import pickle
+import signal
+import subprocess
+import sys
+import time
+
+TABLES = {
+    "petitions": ["petitioner", "department", "title", "body", "filed_at"],
+    "tickets": ["title", "body"],
+    "people": ["first_name", "last_name", "street", "city", "postcode", "phone", "email", "born"],
+    "products": ["title", "maker", "model", "price", "description"],
+}
+TYPES = {"filed_at": "timestamp", "born": "date", "price": "numeric"}
+TEXTS = {"petitions", "tickets"}
+RECORDS = {"people", "products"}
+# The generator of products compares each row with all before it.
+CHUNK = 25_000
+
+
+class Job:
+    """What a peer is given: the rows of a table."""
+
+    def __init__(self, arguments):
+        self.table, self.out, self.limit = arguments.table, pathlib.Path(arguments.out), arguments.limit
+        self.path = self.out / "data" / f"{arguments.table}-{arguments.rows}.csv"
+        self.columns = TABLES[self.table]
+        self.spaceless = self.table == "petitions"
+        self.started, self.seconds, self.note = 0.0, None, None
+
+    def say(self, **what):
+        print(json.dumps(what), flush=True)
+
+    def begin(self):
+        self.started = time.perf_counter()
+        self.say(begin=True)
+
+    def end(self):
+        self.seconds = time.perf_counter() - self.started
+
+    def rows(self):
+        with open(self.path, encoding="utf-8", newline="") as file:
+            return [(int(row["id"]), row) for row in csv.DictReader(file)]
+
+    def texts(self):
+        return [(id, row["body"]) for id, row in self.rows()]
+
+    def tokens(self, text):
+        """Words; where words are not written apart, groups of three characters."""
+        return {text[at : at + 3] for at in range(max(len(text) - 2, 1))} if self.spaceless else set(text.lower().split())
+
+    def server(self):
+        """A session that works in a table of these rows; its process is watched."""
+        import psycopg
+
+        db = psycopg.connect(autocommit=True)
+        if not db.execute("SELECT 1 FROM pg_database WHERE datname = 'peers'").fetchone():
+            # pg_trgm sees letters only in a locale that knows them.
+            db.execute("CREATE DATABASE peers TEMPLATE template0 ENCODING 'UTF8' LC_COLLATE 'C' LC_CTYPE 'C.UTF-8'")
+        db = psycopg.connect(dbname="peers", autocommit=True)
+        name = self.path.stem.replace("-", "_")
+        if not db.execute("SELECT to_regclass(%s)", (name,)).fetchone()[0]:
+            columns = ", ".join(f"{column} {TYPES.get(column, 'text')}" for column in self.columns)
+            with db.transaction(), db.cursor() as cursor:
+                cursor.execute(f"CREATE TABLE {name} (id bigint PRIMARY KEY, {columns})")
+                with cursor.copy(f"COPY {name} FROM STDIN (FORMAT csv, HEADER)") as copy, open(self.path, "rb") as file:
+                    while block := file.read(1 << 20):
+                        copy.write(block)
+            db.execute(f"VACUUM ANALYZE {name}")
+        db.execute(f"DROP TABLE IF EXISTS found_{name}")
+        # Another session: the memory of this one was used by loading.
+        db = psycopg.connect(dbname="peers", autocommit=True)
+        db.execute(f"SET statement_timeout = '{self.limit}s'")
+        self.say(backend=db.info.backend_pid)
+        self.say(version=db.execute("SHOW server_version").fetchone()[0].split()[0], of="PostgreSQL")
+        return db, name
+
+
+def extension(db, name):
+    db.execute(f"CREATE EXTENSION IF NOT EXISTS {name}")
+    return db.execute("SELECT extversion FROM pg_extension WHERE extname = %s", (name,)).fetchone()[0]
+
+
+def pg_dedup(job):
+    db, name = job.server()
+    job.say(version=extension(db, "pg_dedup"))
+    job.begin()
+    db.execute(f"CREATE UNLOGGED TABLE found_{name} AS SELECT id, keeper FROM dedup('{name}')")
+    job.end()
+    return dict(db.execute(f"SELECT id, keeper FROM found_{name}").fetchall())
+
+
+def pg_trgm(job):
+    db, name = job.server()
+    job.say(version=extension(db, "pg_trgm"))
+    db.execute("SET pg_trgm.similarity_threshold = 0.5")
+    job.begin()
+    db.execute(f"DROP INDEX IF EXISTS {name}_trgm")
+    db.execute(f"CREATE INDEX {name}_trgm ON {name} USING gin (body gin_trgm_ops)")
+    db.execute(f"CREATE UNLOGGED TABLE found_{name} AS SELECT a.id, b.id AS other FROM {name} a JOIN {name} b ON a.body % b.body AND a.id < b.id")
+    job.end()
+    return joined(db.execute(f"SELECT id, other FROM found_{name}").fetchall())
+
+
+def dedup_pg(job):
+    from dedup_pg import DedupIndex
+    from dedup_pg.backend.sqlalchemy import SQLAlchemyBackend
+    from dedup_pg.helpers import n_grams
+    from sqlalchemy import MetaData, create_engine, text
+
+    job.server()
+    engine = create_engine("postgresql+psycopg2:///peers")
+    metadata = MetaData()
+    lsh = DedupIndex(SQLAlchemyBackend(engine=engine, base_or_metadata=metadata, table_name="bands"))
+    metadata.drop_all(engine)
+    metadata.create_all(engine)
+    with engine.connect() as connection:
+        job.say(backend=connection.execute(text("SELECT pg_backend_pid()")).scalar(), also=True)
+    rows = job.texts()
+    job.begin()
+    groups = {id: str(lsh.query(n_grams(text, n=3))) for id, text in rows}
+    job.end()
+    return groups
+
+
+def datasketch(job, threshold):
+    from datasketch import MinHash, MinHashLSH
+
+    rows = job.texts()
+    job.begin()
+    lsh, pairs, made = MinHashLSH(threshold=threshold, num_perm=128), [], {}
+    for (id, _), signature in zip(rows, MinHash.bulk([[token.encode() for token in job.tokens(text)] for _, text in rows], num_perm=128)):
+        made[id] = signature
+        # The index gives candidates.
+        pairs.extend((id, other) for other in lsh.query(signature) if signature.jaccard(made[other]) >= threshold)
+        lsh.insert(id, signature)
+    groups = joined(pairs)
+    job.end()
+    return groups
+
+
+def rensa(job, threshold):
+    from rensa import RMinHashDeduplicator
+
+    rows = job.texts()
+    job.begin()
+    # What is kept is told at once; of the rest is asked which kept ones they repeat.
+    dedup = RMinHashDeduplicator(threshold=threshold, num_perm=128, use_lsh=True)
+    kept = dedup.add_pairs((str(id), list(job.tokens(text))) for id, text in rows)
+    rest = [(id, list(job.tokens(text))) for (id, text), keep in zip(rows, kept) if not keep]
+    others = dedup.get_duplicate_sets([tokens for _, tokens in rest])
+    groups = joined((id, int(other)) for (id, _), found in zip(rest, others) for other in found)
+    job.end()
+    return groups
+
+
+def text_dedup(job):
+    import pyarrow
+    import pyarrow.parquet
+
+    rows = job.texts()
+    # Its words are what stands between other signs, so Chinese is given to it with a space between characters.
+    texts = [" ".join(text) if job.spaceless else text for _, text in rows]
+    work = job.out / f"text-dedup-{job.path.stem}"
+    work.mkdir(exist_ok=True)
+    pyarrow.parquet.write_table(pyarrow.table({"body": texts}), work / "rows.parquet")
+    command = [job.out / "env-text-dedup/bin/python", "-m", "text_dedup.minhash", "--path", "parquet", "--data_files", work / "rows.parquet", "--split", "train",
+               "--cache_dir", work / "cache", "--output", work / "out", "--column", "body", "--batch_size", "10000", "--debug"]
+    if job.spaceless:
+        command += ["--ngram", "3"]
+    job.begin()
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=sys.stderr, env={**os.environ, "HF_HUB_OFFLINE": "1"})
+    job.end()
+
+    class Sets:
+        """What its disjoint sets are pickled as; the package itself is in another environment."""
+
+    class Reader(pickle.Unpickler):
+        def find_class(self, module, name):
+            return Sets if name == "UnionFind" else super().find_class(module, name)
+
+    with open(work / "out/uf.pkl", "rb") as file:
+        parent = Reader(file).load().parent
+    subprocess.run(["rm", "-rf", work], check=False)
+    return joined((rows[a][0], rows[b][0]) for a, b in parent.items())
+
+
+def clickhouse(job):
+    import chdb
+
+    server = str(chdb.query("SELECT version()", "TSV")).strip()
+    job.say(version=f"{server} by chdb {importlib.metadata.version('chdb')}")
+    job.begin()
+    # Of four blocks of 16 bits one is equal where three bits differ.
+    pairs = chdb.query(
+        f"""WITH hashes AS (SELECT id, ngramSimHashUTF8(body) AS hash FROM file('{job.path}', 'CSVWithNames')),
+            blocks AS (SELECT id, hash, block, bitAnd(bitShiftRight(hash, 16 * block), 65535) AS bits FROM hashes ARRAY JOIN [0, 1, 2, 3] AS block)
+            SELECT DISTINCT a.id, b.id FROM blocks AS a JOIN blocks AS b ON a.block = b.block AND a.bits = b.bits
+            WHERE a.id < b.id AND bitHammingDistance(a.hash, b.hash) <= 3""", "TSV")
+    groups = joined(tuple(map(int, line.split())) for line in str(pairs).splitlines())
+    job.end()
+    return groups
+
+
+def splink(job):
+    import duckdb
+    import splink.comparison_library as cl
+    from splink import DuckDBAPI, Linker, SettingsCreator, block_on
+
+    connection = duckdb.connect()
+    columns = ", ".join(f"nullif(trim({column}), '') AS {column}" for column in job.columns)
+    connection.execute(f"CREATE TABLE source AS SELECT id AS unique_id, {columns} FROM read_csv('{job.path}', header = true, all_varchar = true)")
+    if job.table == "people":
+        comparisons = [
+            cl.NameComparison("first_name"), cl.NameComparison("last_name"), cl.DateOfBirthComparison("born", input_is_string=True),
+            cl.EmailComparison("email"), cl.LevenshteinAtThresholds("phone", 2), cl.LevenshteinAtThresholds("street", 3),
+            cl.ExactMatch("city").configure(term_frequency_adjustments=True),
+        ]
+        blocking = [block_on("first_name", "last_name"), block_on("born"), block_on("email"), block_on("phone"), block_on("last_name", "postcode")]
+        certain, training = [block_on("first_name", "last_name", "born"), block_on("email")], [block_on("first_name", "last_name"), block_on("born")]
+    else:
+        comparisons = [
+            cl.JaroWinklerAtThresholds("title", [0.95, 0.88, 0.8]), cl.ExactMatch("maker").configure(term_frequency_adjustments=True),
+            cl.LevenshteinAtThresholds("model", [1, 2]), cl.LevenshteinAtThresholds("price", 1), cl.JaroWinklerAtThresholds("description", [0.9]),
+        ]
+        blocking = [block_on("model"), block_on("price"), block_on("description"), block_on("maker", "substr(title, 1, 12)")]
+        certain, training = [block_on("title", "maker"), block_on("model", "maker")], [block_on("model"), block_on("title")]
+    job.begin()
+    api = DuckDBAPI(connection=connection)
+    settings = SettingsCreator(link_type="dedupe_only", comparisons=comparisons, blocking_rules_to_generate_predictions=blocking)
+    linker = Linker(api.register("source"), settings)
+    linker.training.estimate_probability_two_random_records_match(certain, recall=0.7)
+    linker.training.estimate_u_using_random_sampling(max_pairs=1e6)
+    for rule in training:
+        linker.training.estimate_parameters_using_expectation_maximisation(rule)
+    predictions = linker.inference.predict(threshold_match_probability=0.9)
+    clusters = linker.clustering.cluster_pairwise_predictions_at_threshold(predictions, 0.95).as_dict()
+    job.end()
+    return dict(zip(map(int, clusters["unique_id"]), clusters["cluster_id"]))
+
+
+def goldenmatch(job):
+    import goldenmatch as gm
+    import pyarrow.csv
+    from goldenmatch.core.autoconfig_controller import ControllerNotConfidentError
+
+    types = {"id": "int64", **{column: "string" for column in job.columns}}
+    table = pyarrow.csv.read_csv(job.path, parse_options=pyarrow.csv.ParseOptions(newlines_in_values=True),
+                                 convert_options=pyarrow.csv.ConvertOptions(column_types=types, strings_can_be_null=True))
+    ids = table.column("id").to_pylist()
+    table = table.select(job.columns)
+    job.begin()
+    try:
+        result = gm.dedupe_df(table)
+    except ControllerNotConfidentError:
+        # The way out that its documentation names.
+        job.note = "not confident, told to go on"
+        result = gm.dedupe_df(table, confidence_required=False)
+    groups = {ids[member]: number for number, cluster in result.clusters.items() for member in cluster["members"]}
+    job.end()
+    return groups
+
+
+def dedupe(job):
+    import dedupe as library
+
+    with open(job.path.with_suffix(".labels"), encoding="ascii") as file:
+        labels = dict(enumerate(map(int, file), 1))
+    rows = {id: {column: row[column].strip().lower() or None for column in job.columns} for id, row in job.rows()}
+    of = {id(row): labels[number] for number, row in rows.items()}
+    variables = [library.variables.Text(column, has_missing=True) if column == "description" else library.variables.String(column, has_missing=True)
+                 for column in job.columns]
+    job.begin()
+    deduper = library.Dedupe(variables, in_memory=True)
+    deduper.prepare_training(rows)
+    # The person who is asked about pairs is played by the labels.
+    for _ in range(100):
+        (pair,) = deduper.uncertain_pairs()
+        same = of[id(pair[0])] == of[id(pair[1])]
+        deduper.mark_pairs({"match": [pair] if same else [], "distinct": [] if same else [pair]})
+    deduper.train()
+    groups = {record: number for number, (records, _) in enumerate(deduper.partition(rows, 0.5)) for record in records}
+    job.end()
+    return groups
+
+
+# Function, tables that it is for, package whose version is named.
+PEERS = {
+    "pg_dedup": (pg_dedup, TEXTS | RECORDS, None),
+    "GoldenMatch": (goldenmatch, RECORDS, "goldenmatch"),
+    "Splink": (splink, RECORDS, "splink"),
+    "dedupe": (dedupe, RECORDS, "dedupe"),
+    "text-dedup": (text_dedup, TEXTS, "text-dedup"),
+    "datasketch 0.5": (functools.partial(datasketch, threshold=0.5), TEXTS, "datasketch"),
+    "datasketch 0.8": (functools.partial(datasketch, threshold=0.8), TEXTS, "datasketch"),
+    "rensa 0.5": (functools.partial(rensa, threshold=0.5), TEXTS, "rensa"),
+    "rensa 0.8": (functools.partial(rensa, threshold=0.8), TEXTS, "rensa"),
+    "dedup-pg": (dedup_pg, TEXTS, "dedup-pg"),
+    "pg_trgm": (pg_trgm, TEXTS, None),
+    "ClickHouse": (clickhouse, TEXTS, None),
+}
+
+
+def joined(pairs):
+    """Groups of what pairs hold together."""
+    parent = {}
+
+    def find(x):
+        while (above := parent.setdefault(x, x)) != x:
+            parent[x] = parent[above]
+            x = above
+        return x
+
+    for a, b in pairs:
+        parent[find(a)] = find(b)
+    return {x: find(x) for x in list(parent)}
+
+
+def version(package):
+    """Of the environment that this runs in, or else of that of text-dedup."""
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        paths = [str(path) for path in pathlib.Path(sys.prefix + "-text-dedup").glob("lib/*/site-packages")]
+        return next(importlib.metadata.distributions(name=package, path=paths)).version
+
+
+def work(arguments):
+    """A peer in its own process: groups into a file, the rest as lines."""
+    job = Job(arguments)
+    function, _, package = PEERS[arguments.peer]
+    if package:
+        job.say(version=version(package))
+    groups = function(job)
+    with open(arguments.groups, "wb") as file:
+        pickle.dump(groups, file)
+    job.say(seconds=job.seconds, note=job.note)
+
+
+def make(table, rows, out, programs, folder):
+    """The rows as CSV, and beside them whom or what each is of."""
+    path = folder / f"{table}-{rows}.csv"
+    if path.exists() and path.with_suffix(".labels").exists():
+        return
+    print(f"    generating {rows} rows of {table}", flush=True)
+    columns = TABLES[table]
+    folder.mkdir(exist_ok=True)
+    scratch = folder / f"scratch-{table}-{rows}"
+    quality = [str(programs / "dedup_quality")]
+
+    def made():
+        if table == "petitions":
+            with subprocess.Popen([programs / "petition_desk", "--rows", str(rows)], stdout=subprocess.PIPE, text=True, encoding="utf-8") as process:
+                for row in csv.DictReader(process.stdout):
+                    yield row["cluster"], row
+        elif table == "people":
+            import people
+
+            yield from people.people(rows)
+        elif table == "tickets":
+            yield from labelled(quality + ["english", scratch, "--rows", str(rows)], "petitions.csv")
+        else:
+            for at in range(0, rows, CHUNK):
+                size = str(min(CHUNK, rows - at))
+                command = quality + ["records", scratch, "--kind", "products", "--rows", size, "--seed", str(at // CHUNK + 1)]
+                for group, row in labelled(command, "columns.csv"):
+                    yield at + group, row
+
+    def labelled(command, name):
+        scratch.mkdir(exist_ok=True)
+        subprocess.run(command, check=True)
+        with open(scratch / "petition_pairs.csv", encoding="utf-8", newline="") as file:
+            groups = joined((int(pair["id1"]), int(pair["id2"])) for pair in csv.DictReader(file) if pair["matter"] == "same")
+        with open(scratch / name, encoding="utf-8", newline="") as file:
+            for row in csv.DictReader(file):
+                yield groups.get(int(row["id"]), int(row["id"])), row
+
+    with open(path, "w", encoding="utf-8", newline="") as file, open(path.with_suffix(".labels"), "w", encoding="ascii") as labels:
+        writer = csv.writer(file)
+        writer.writerow(["id", *columns])
+        for number, (group, row) in enumerate(made(), 1):
+            writer.writerow([number, *(row[column] for column in columns)])
+            labels.write(f"{int(group)}\n")
+
+
+def processes(of):
+    """A process and what it began."""
+    found, level = [], [of]
+    while level:
+        found += level
+        above = []
+        for pid in level:
+            try:
+                for thread in os.listdir(f"/proc/{pid}/task"):
+                    with open(f"/proc/{pid}/task/{thread}/children", encoding="ascii") as file:
+                        above += map(int, file.read().split())
+            except OSError:
+                pass
+        level = above
+    return found
+
+
+def memory(pids):
+    """Megabytes in memory, a page that several processes share once."""
+    total = 0
+    for pid in pids:
+        try:
+            with open(f"/proc/{pid}/smaps_rollup", encoding="ascii") as file:
+                total += sum(int(line.split()[1]) for line in file if line.startswith("Pss:"))
+        except OSError:
+            pass
+    return total / 1024
+
+
+def workers(backend):
+    """A server's process and those that work for it."""
+    with open(f"/proc/{backend}/stat", encoding="ascii") as file:
+        postmaster = int(file.read().rsplit(")", 1)[1].split()[1])
+    found = [backend]
+    for pid in processes(postmaster)[1:]:
+        try:
+            with open(f"/proc/{pid}/cmdline", "rb") as file:
+                if b"parallel worker" in file.read():
+                    found.append(pid)
+        except OSError:
+            pass
+    return found
+
+
+def measure(peer, table, rows, arguments):
+    """Runs a peer, watches it, scores what it found."""
+    result = {"peer": peer, "table": table, "rows": rows, "date": datetime.datetime.now().isoformat(timespec="minutes"), "load": round(os.getloadavg()[0], 1)}
+    command = [sys.executable, __file__, "--peer", peer, "--table", table, "--rows", str(rows), "--out", str(arguments.out), "--limit", str(arguments.limit)]
+    name = f"{peer}-{table}-{rows}".replace(" ", "-")
+    groups, path = arguments.out / f"{name}.groups", arguments.out / f"{name}.log"
+    command += ["--groups", str(groups)]
+    log = open(path, "wb")
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, start_new_session=True)
+    os.set_blocking(process.stdout.fileno(), False)
+    begun, peak, backends, client, rest = None, 0.0, [], True, b""
+    most = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 1e6 / 2
+    while True:
+        ended = process.poll() is not None
+        *lines, rest = (rest + (process.stdout.read() or b"")).split(b"\n")
+        for line in lines:
+            try:
+                said = json.loads(line)
+            except ValueError:
+                continue  # what a library prints
+            if not isinstance(said, dict):
+                continue
+            if "begin" in said:
+                begun = time.monotonic()
+            elif "backend" in said:
+                # Of a peer that works in the server alone the client that reads the result does not count.
+                backends, client = backends + [said["backend"]], "also" in said
+            elif "version" in said and "of" in said:
+                result["server"] = f"{said['of']} {said['version']}"
+            else:
+                result.update({key: value for key, value in said.items() if value is not None})
+        if begun:
+            try:
+                peak = max(peak, memory((processes(process.pid) if client else []) + [pid for backend in backends for pid in workers(backend)]))
+            except OSError:
+                pass
+        if ended:
+            break
+        over = begun and time.monotonic() - begun > arguments.limit + 2
+        if over or peak > most:
+            result["stopped"] = f"> {arguments.limit} s" if over else f"> {most / 1000:.0f} GB"
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            break
+        time.sleep(0.1)
+    log.close()
+    result["mb"] = round(peak)
+    if process.returncode and "stopped" not in result:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            last = [line.strip() for line in file if line.strip()][-1:]
+        result["stopped"] = f"> {arguments.limit} s" if "statement timeout" in "".join(last) else "failed"
+        result["error"] = "".join(last)[:300]
+    if "stopped" not in result:
+        result["seconds"] = round(result["seconds"], 2)
+        with open(groups, "rb") as file:
+            result.update(score(pickle.load(file), arguments.out / "data" / f"{table}-{rows}.labels"))
+        groups.unlink()
+    if result.get("stopped") != "failed":
+        path.unlink()
+    return result
+
+
+def score(groups, path):
+    """Pairs of rows that share a group, counted without being written down; a row in none is alone."""
+    found, true, both = {}, {}, {}
+    with open(path, encoding="ascii") as file:
+        for id, label in enumerate(file, 1):
+            group = groups.get(id, ("alone", id))
+            for counts, key in ((found, group), (true, label), (both, (group, label))):
+                counts[key] = counts.get(key, 0) + 1
+    pairs, truth, right = (sum(n * (n - 1) // 2 for n in counts.values()) for counts in (found, true, both))
+    return {"precision": round(right / pairs, 4) if pairs else None, "recall": round(right / truth, 4), "pairs": pairs, "truth": truth}
+
+
+def page(results):
+    """All of it as one table."""
+    latest = {(result["peer"], result["table"], result["rows"]): result for result in results}
+    lines = ["| | rows | " + " | ".join(TABLES) + " |", "|---|---|" + "---|" * len(TABLES)]
+    for peer in PEERS:
+        for rows in sorted({rows for _, _, rows in latest}):
+            of = [latest.get((peer, table, rows)) for table in TABLES]
+            if not any(of):
+                continue
+            version = next((f" {result['version']}" for result in of if result and "version" in result), "")
+            name, _, threshold = peer.partition(" ")
+            cells = [cell(result) if result else ("–" if table not in PEERS[peer][1] else "not run") for table, result in zip(TABLES, of)]
+            lines.append(f"| {name}{version}{threshold and ', threshold ' + threshold} | {rows:,} | {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def cell(result):
+    if "stopped" in result:
+        return result["stopped"]
+    shares = " / ".join("–" if result[key] is None else f"{result[key]:.3f}" for key in ("precision", "recall"))
+    return f"{result['seconds']:.3g} s, {result['mb']:,} MB, {shares}"
+
+
+def draw(results, path):
+    """Seconds and memory by rows, all peers of a table in one picture."""
+    import matplotlib
+
+    matplotlib.use("svg")
+    matplotlib.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "peers", "font.size": 9, "axes.spines.top": False, "axes.spines.right": False})
+    from matplotlib import pyplot
+    from matplotlib.ticker import NullFormatter
+
+    figure, axes = pyplot.subplots(2, len(TABLES), figsize=(13, 6), sharex=True, sharey="row", layout="constrained")
+    colours = dict(zip(PEERS, ["#c0392b", "#b58900", "#2471a3", "#7d3c98", "#1e8449", "#16a085", "#d35400", "#7f8c8d", "#34495e", "#e84393", "#58d68d", "#5dade2"]))
+    for column, table in enumerate(TABLES):
+        for row, (key, unit) in enumerate((("seconds", "seconds"), ("mb", "MB, peak"))):
+            panel = axes[row][column]
+            for peer in PEERS:
+                points = sorted({result["rows"]: result[key] for result in results
+                                 if (result["peer"], result["table"]) == (peer, table) and "stopped" not in result}.items())
+                if points:
+                    panel.plot(*zip(*points), marker="o", markersize=3.5, linewidth=2.2 if peer == "pg_dedup" else 1.1, color=colours[peer], label=peer)
+            panel.set(xscale="log", yscale="log")
+            panel.grid(True, which="major", linewidth=0.3)
+            panel.xaxis.set_minor_formatter(NullFormatter())
+            if row == 0:
+                panel.set_title(table)
+            else:
+                panel.set_xlabel("rows")
+            if column == 0:
+                panel.set_ylabel(unit)
+    shown = {label: line for panel in axes.flat for line, label in zip(*panel.get_legend_handles_labels())}
+    figure.legend([shown[peer] for peer in PEERS if peer in shown], [peer for peer in PEERS if peer in shown], loc="outside lower center", ncols=len(PEERS), frameon=False)
+    figure.savefig(path, metadata={"Date": None, "Creator": None})
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--out", type=pathlib.Path, required=True)
+    parser.add_argument("--programs", type=pathlib.Path)
+    parser.add_argument("--rows", default="10000,100000,1000000")
+    parser.add_argument("--tables", default=",".join(TABLES))
+    parser.add_argument("--only", default=",".join(PEERS))
+    parser.add_argument("--limit", type=int, default=600)
+    parser.add_argument("--again", action="store_true")
+    parser.add_argument("--peer")
+    parser.add_argument("--table")
+    parser.add_argument("--groups", type=pathlib.Path)
+    arguments = parser.parse_args()
+    if arguments.peer:
+        return work(arguments)
+    tables, peers = arguments.tables.split(","), arguments.only.split(",")
+    for name, known in [(table, TABLES) for table in tables] + [(peer, PEERS) for peer in peers]:
+        if name not in known:
+            parser.error(f"{name} is none of {', '.join(known)}")
+    path = arguments.out / "peers.jsonl"
+    results = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
+    for rows in map(int, arguments.rows.split(",")):
+        for table in tables:
+            make(table, rows, arguments.out, arguments.programs, arguments.out / "data")
+            for peer in peers:
+                done = any((result["peer"], result["table"], result["rows"]) == (peer, table, rows) for result in results)
+                if table not in PEERS[peer][1] or (done and not arguments.again):
+                    continue
+                result = measure(peer, table, rows, arguments)
+                print(f"    {rows} rows of {table}: {peer}: {cell(result)}", *filter(None, (result.get("error"), result.get("note"))), flush=True)
+                results.append(result)
+                with open(path, "a", encoding="utf-8") as file:
+                    file.write(json.dumps(result, ensure_ascii=False) + "\n")
+    (arguments.out / "peers.md").write_text(page(results), encoding="utf-8")
+    if results:
+        draw(results, arguments.out / "peers.svg")
+
+
+if __name__ == "__main__":
+    main()
