@@ -224,20 +224,25 @@ def splink(job):
     columns = ", ".join(f"nullif(trim({column}), '') AS {column}" for column in job.columns)
     connection.execute(f"CREATE TABLE source AS SELECT id AS unique_id, {columns} FROM read_csv('{job.path}', header = true, all_varchar = true)")
     if job.table == "people":
+        # The comparisons of its quickstart; columns that depend on others, as a postcode on the city, are left out as it advises.
         comparisons = [
-            cl.NameComparison("first_name"), cl.NameComparison("last_name"), cl.DateOfBirthComparison("born", input_is_string=True),
-            cl.EmailComparison("email"), cl.LevenshteinAtThresholds("phone", 2), cl.LevenshteinAtThresholds("street", 3),
-            cl.ExactMatch("city").configure(term_frequency_adjustments=True),
+            cl.JaroWinklerAtThresholds("first_name", [0.9, 0.7]), cl.JaroAtThresholds("last_name", [0.9, 0.7]),
+            cl.DateOfBirthComparison("born", input_is_string=True, datetime_metrics=["year", "month"], datetime_thresholds=[1, 1]),
+            cl.ExactMatch("city").configure(term_frequency_adjustments=True), cl.EmailComparison("email"),
         ]
-        blocking = [block_on("first_name", "last_name"), block_on("born"), block_on("email"), block_on("phone"), block_on("last_name", "postcode")]
-        certain, training = [block_on("first_name", "last_name", "born"), block_on("email")], [block_on("first_name", "last_name"), block_on("born")]
+        certain, training = [block_on("first_name", "last_name")], [block_on("first_name", "last_name"), block_on("born")]
+        blocking = [*training, block_on("email")]
     else:
+        # It is not made for titles: the model number is taken out of them, and equal ones are compared.
+        connection.execute("""ALTER TABLE source ADD COLUMN code varchar""")
+        connection.execute("""UPDATE source SET code = nullif(upper(replace(coalesce(model, regexp_extract(title,
+            '\\b[A-Za-z]{1,3}-?[0-9]{2,}[A-Za-z/]*')), '-', '')), '')""")
         comparisons = [
             cl.JaroWinklerAtThresholds("title", [0.95, 0.88, 0.8]), cl.ExactMatch("maker").configure(term_frequency_adjustments=True),
-            cl.LevenshteinAtThresholds("model", [1, 2]), cl.LevenshteinAtThresholds("price", 1), cl.JaroWinklerAtThresholds("description", [0.9]),
+            cl.LevenshteinAtThresholds("code", [1, 2]), cl.LevenshteinAtThresholds("price", 1),
         ]
-        blocking = [block_on("model"), block_on("price"), block_on("description"), block_on("maker", "substr(title, 1, 12)")]
-        certain, training = [block_on("title", "maker"), block_on("model", "maker")], [block_on("model"), block_on("title")]
+        certain, training = [block_on("code")], [block_on("code"), block_on("maker", "substr(title, 1, 12)")]
+        blocking = training
     job.begin()
     api = DuckDBAPI(connection=connection)
     settings = SettingsCreator(link_type="dedupe_only", comparisons=comparisons, blocking_rules_to_generate_predictions=blocking)

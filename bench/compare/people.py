@@ -13,7 +13,7 @@ SHORT = {"Robert": "Bob", "Elizabeth": "Liz", "William": "Will", "Margaret": "Me
          "Susan": "Sue", "Christopher": "Chris", "Alexandra": "Alex", "Philip": "Phil", "Eleanor": "Ella", "Daniel": "Dan", "Thomas": "Tom"}
 HEADS = "B D F G H K L M N P R S T V W Sch Br Gr Kl St".split()
 VOWELS = "a e i o u au ei".split()
-TAILS = "ck hl ld ll mm nn nd ng rd rg rn rt ss st tt tz".split()
+TAILS = "lk hl ld ll mm nn nd ng rd rg rn rt ss st tt tz".split()
 ENDS = ["", "", "er", "mann", "son", "berg", "ing", "feld", "ton", "ley"]
 ROADS = "Mill Harbour Church Station Garden King Bridge Park School Chapel Market Castle Victoria Elm Oak Linden Meadow Hill River Queen".split()
 WAYS = [("Street", "St."), ("Road", "Rd"), ("Avenue", "Ave."), ("Lane", "Ln"), ("Square", "Sq.")]
