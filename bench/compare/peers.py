@@ -13,6 +13,7 @@ import json
 import os
 import pathlib
 import pickle
+import shutil
 import signal
 import subprocess
 import sys
@@ -121,7 +122,7 @@ def dedup_pg(job):
     from dedup_pg.helpers import n_grams
     from sqlalchemy import MetaData, create_engine, text
 
-    job.server()
+    db, _ = job.server()
     engine = create_engine("postgresql+psycopg2:///peers")
     metadata = MetaData()
     lsh = DedupIndex(SQLAlchemyBackend(engine=engine, base_or_metadata=metadata, table_name="bands"))
@@ -133,6 +134,7 @@ def dedup_pg(job):
     job.begin()
     groups = {id: str(lsh.query(n_grams(text, n=3))) for id, text in rows}
     job.end()
+    db.close()
     return groups
 
 
@@ -194,7 +196,7 @@ def text_dedup(job):
 
     with open(work / "out/uf.pkl", "rb") as file:
         parent = Reader(file).load().parent
-    subprocess.run(["rm", "-rf", work], check=False)
+    shutil.rmtree(work, ignore_errors=True)
     return joined((rows[a][0], rows[b][0]) for a, b in parent.items())
 
 
@@ -358,7 +360,7 @@ def work(arguments):
 def make(table, rows, out, programs, folder):
     """The rows as CSV, and beside them whom or what each is of."""
     path = folder / f"{table}-{rows}.csv"
-    if path.exists() and path.with_suffix(".labels").exists():
+    if path.exists():
         return
     print(f"    generating {rows} rows of {table}", flush=True)
     columns = TABLES[table]
@@ -393,12 +395,15 @@ def make(table, rows, out, programs, folder):
             for row in csv.DictReader(file):
                 yield groups.get(int(row["id"]), int(row["id"])), row
 
-    with open(path, "w", encoding="utf-8", newline="") as file, open(path.with_suffix(".labels"), "w", encoding="ascii") as labels:
+    part = path.with_suffix(".part")
+    with open(part, "w", encoding="utf-8", newline="") as file, open(path.with_suffix(".labels"), "w", encoding="ascii") as labels:
         writer = csv.writer(file)
         writer.writerow(["id", *columns])
         for number, (group, row) in enumerate(made(), 1):
             writer.writerow([number, *(row[column] for column in columns)])
             labels.write(f"{int(group)}\n")
+    part.rename(path)
+    shutil.rmtree(scratch, ignore_errors=True)
 
 
 def processes(of):
@@ -430,15 +435,28 @@ def memory(pids):
     return total / 1024
 
 
+def spent(pid):
+    """Seconds of the processor that a process has taken, all of its threads."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="ascii") as file:
+            fields = file.read().rsplit(")", 1)[1].split()
+    except OSError:
+        return None
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def workers(backend):
-    """A server's process and those that work for it."""
-    with open(f"/proc/{backend}/stat", encoding="ascii") as file:
-        postmaster = int(file.read().rsplit(")", 1)[1].split()[1])
+    """A server's process and the parallel workers that it has."""
+    try:
+        with open(f"/proc/{backend}/stat", encoding="ascii") as file:
+            postmaster = int(file.read().rsplit(")", 1)[1].split()[1])
+    except OSError:
+        return []
     found = [backend]
     for pid in processes(postmaster)[1:]:
         try:
             with open(f"/proc/{pid}/cmdline", "rb") as file:
-                if b"parallel worker" in file.read():
+                if f"parallel worker for PID {backend}".encode() in file.read():
                     found.append(pid)
         except OSError:
             pass
@@ -456,6 +474,7 @@ def measure(peer, table, rows, arguments):
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, start_new_session=True)
     os.set_blocking(process.stdout.fileno(), False)
     begun, peak, backends, client, rest = None, 0.0, [], True, b""
+    processor, fresh = {}, True
     most = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 1e6 / 2
     while True:
         ended = process.poll() is not None
@@ -477,10 +496,14 @@ def measure(peer, table, rows, arguments):
             else:
                 result.update({key: value for key, value in said.items() if value is not None})
         if begun:
-            try:
-                peak = max(peak, memory((processes(process.pid) if client else []) + [pid for backend in backends for pid in workers(backend)]))
-            except OSError:
-                pass
+            watched = {pid for backend in backends for pid in workers(backend)}
+            watched |= set(processes(process.pid) if client else ())
+            peak = max(peak, memory(watched))
+            for pid in watched:
+                if (now := spent(pid)) is not None:
+                    first, _ = processor.get(pid, (now if fresh else 0, now))
+                    processor[pid] = first, now
+            fresh = False
         if ended:
             break
         over = begun and time.monotonic() - begun > arguments.limit + 2
@@ -492,6 +515,8 @@ def measure(peer, table, rows, arguments):
         time.sleep(0.1)
     log.close()
     result["mb"] = round(peak)
+    # Beside other work the processor's seconds tell more than the clock's.
+    result["processor"] = round(sum(last - first for first, last in processor.values()), 1)
     if process.returncode and "stopped" not in result:
         with open(path, encoding="utf-8", errors="replace") as file:
             last = [line.strip() for line in file if line.strip()][-1:]
@@ -603,7 +628,14 @@ def main():
                 done = any((result["peer"], result["table"], result["rows"]) == (peer, table, rows) for result in results)
                 if table not in PEERS[peer][1] or (done and not arguments.again):
                     continue
-                result = measure(peer, table, rows, arguments)
+                over = [result for result in results if (result["peer"], result["table"]) == (peer, table) and result["rows"] < rows
+                        and result.get("stopped", "").startswith(">")]
+                if over:
+                    # What did not end in time does not with more rows.
+                    result = {"peer": peer, "table": table, "rows": rows, "stopped": over[0]["stopped"].split(" at ")[0] + f" at {over[0]['rows']:,}"}
+                    result.update({key: over[0][key] for key in ("version", "date", "load") if key in over[0]})
+                else:
+                    result = measure(peer, table, rows, arguments)
                 print(f"    {rows} rows of {table}: {peer}: {cell(result)}", *filter(None, (result.get("error"), result.get("note"))), flush=True)
                 results.append(result)
                 with open(path, "a", encoding="utf-8") as file:
