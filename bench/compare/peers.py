@@ -13,6 +13,7 @@ import json
 import os
 import pathlib
 import pickle
+import re
 import shutil
 import signal
 import subprocess
@@ -98,9 +99,13 @@ def extension(db, name):
 def pg_dedup(job):
     db, name = job.server()
     job.say(version=extension(db, "pg_dedup"))
+    notices = []
+    db.add_notice_handler(lambda notice: notices.append(notice.message_primary))
     job.begin()
     db.execute(f"CREATE UNLOGGED TABLE found_{name} AS SELECT id, keeper FROM dedup('{name}')")
     job.end()
+    # What it took the table for is the first thing that it says.
+    job.note = notices[0] if notices else None
     return dict(db.execute(f"SELECT id, keeper FROM found_{name}").fetchall())
 
 
@@ -574,10 +579,10 @@ def draw(results, path):
     matplotlib.use("svg")
     matplotlib.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "peers", "font.size": 9, "axes.spines.top": False, "axes.spines.right": False})
     from matplotlib import pyplot
-    from matplotlib.ticker import NullFormatter
+    from matplotlib.ticker import FuncFormatter, NullLocator
 
-    figure, axes = pyplot.subplots(2, len(TABLES), figsize=(13, 6), sharex=True, sharey="row", layout="constrained")
-    colours = dict(zip(PEERS, ["#c0392b", "#b58900", "#2471a3", "#7d3c98", "#1e8449", "#16a085", "#d35400", "#7f8c8d", "#34495e", "#e84393", "#58d68d", "#5dade2"]))
+    figure, axes = pyplot.subplots(2, len(TABLES), figsize=(13, 6.4), sharex=True, sharey="row", layout="constrained")
+    colours = dict(zip(PEERS, ["#d62728", "#b58900", "#1f77b4", "#7d3c98", "#1e8449", "#17becf", "#0e7c86", "#bbbbbb", "#666666", "#e377c2", "#8c564b", "#222222"]))
     for column, table in enumerate(TABLES):
         for row, (key, unit) in enumerate((("seconds", "seconds"), ("mb", "MB, peak"))):
             panel = axes[row][column]
@@ -588,7 +593,9 @@ def draw(results, path):
                     panel.plot(*zip(*points), marker="o", markersize=3.5, linewidth=2.2 if peer == "pg_dedup" else 1.1, color=colours[peer], label=peer)
             panel.set(xscale="log", yscale="log")
             panel.grid(True, which="major", linewidth=0.3)
-            panel.xaxis.set_minor_formatter(NullFormatter())
+            for axis in (panel.xaxis, panel.yaxis):
+                axis.set_minor_locator(NullLocator())
+                axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
             if row == 0:
                 panel.set_title(table)
             else:
@@ -596,8 +603,12 @@ def draw(results, path):
             if column == 0:
                 panel.set_ylabel(unit)
     shown = {label: line for panel in axes.flat for line, label in zip(*panel.get_legend_handles_labels())}
-    figure.legend([shown[peer] for peer in PEERS if peer in shown], [peer for peer in PEERS if peer in shown], loc="outside lower center", ncols=len(PEERS), frameon=False)
+    figure.legend([shown[peer] for peer in PEERS if peer in shown], [peer for peer in PEERS if peer in shown], loc="outside lower center", ncols=6, frameon=False)
     figure.savefig(path, metadata={"Date": None, "Creator": None})
+    # Half of the file is spaces, notes and digits that nobody sees.
+    text = re.sub(r"<!--.*?-->|<metadata>.*?</metadata>", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
+    text = re.sub(r"\d+\.\d+(?!\w)", lambda number: f"{float(number[0]):.1f}", text)
+    path.write_text(re.sub(r"\s*\n\s*", "\n", text), encoding="utf-8")
 
 
 def main():
