@@ -10,6 +10,7 @@ use super::{chinese, english, numbers};
 use crate::interrupt::check;
 use crate::memory::{self, Grow, OrRaise};
 use std::ops::Range;
+use std::sync::Arc;
 
 /// Which details count.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -89,8 +90,8 @@ const LONGEST_STRETCH: usize = 64;
 const LETTER_SHARE: f64 = 0.8;
 
 pub(super) struct Differences {
-    pub a: Text,
-    pub b: Text,
+    pub a: Arc<Text>,
+    pub b: Arc<Text>,
     replaced: Vec<Replaced>,
     /// The same within sentences that have moved.
     moved: Vec<Replaced>,
@@ -100,7 +101,12 @@ pub(super) struct Differences {
 
 impl Differences {
     pub fn new(a: &str, b: &str, ids: &mut Ids) -> Differences {
-        let (a, b) = (Text::new(a, ids), Text::new(b, ids));
+        let [a, b] = [a, b].map(|text| Arc::new(Text::new(text, ids)));
+        Differences::of(a, b)
+    }
+
+    /// Of two texts whose words have the same numbers.
+    pub fn of(a: Arc<Text>, b: Arc<Text>) -> Differences {
         let numbers = |text: &Text| memory::collect(text.tokens.iter().map(|token| token.id)).or_raise();
         let (of_a, of_b) = (numbers(&a), numbers(&b));
         let replaced = align::replaced(&of_a, &of_b);
@@ -142,7 +148,7 @@ impl Differences {
         let mut again: Vec<[&str; 2]> = Vec::new();
         let letter = self.letter();
         let sender = letter.as_ref().and_then(|_| self.sender()).unwrap_or_default();
-        let feet = [&self.a, &self.b].map(foot_of);
+        let feet = [&*self.a, &*self.b].map(foot_of);
         for (at, span) in self.spans() {
             check();
             let span = &span;
@@ -231,7 +237,7 @@ impl Differences {
         let (start, first_end) = runs.next()?;
         let end = runs.last().map_or(first_end, |run| run.1);
         let is_letter = shortest >= LETTER && (end - start) as f64 >= LETTER_SHARE * longest as f64;
-        (is_letter && [&self.a, &self.b].into_iter().all(is_letter_of)).then_some(start..end)
+        (is_letter && [&*self.a, &*self.b].into_iter().all(is_letter_of)).then_some(start..end)
     }
 
     /// What of the first text says in the head of a letter who sends it, from another name on: I, Ann Bell, of 3 Elm Road, ask you.

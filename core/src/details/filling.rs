@@ -20,37 +20,50 @@ pub(super) struct Value {
     /// A bit for each of its words.
     words: u64,
     /// The first of them, and how many there are.
-    first: [u32; WORDS],
+    first: [(u32, Written); WORDS],
     count: u16,
-    /// How often it has characters, up to three times: two bits for each of 32 kinds.
+    all: Written,
+}
+
+/// How words are written.
+#[derive(Debug, Clone, Copy, Default)]
+struct Written {
+    /// How often they have characters, up to three times: two bits for each of 32 kinds.
     characters: u64,
     length: u16,
     /// Whether some of them are of a script that spells, of one without spaces, and others.
     scripts: [bool; 3],
 }
 
-impl Value {
-    pub fn add(&mut self, at: usize, hash: u32, text: &Text) {
-        self.words |= 1 << (hash % 64);
-        if let Some(word) = self.first.get_mut(usize::from(self.count)) {
-            *word = hash;
-        }
-        self.count = self.count.saturating_add(1);
-        for c in text.word_at(at).chars() {
-            let at = u32::from(c) % 32 * 2;
-            let often = ((self.characters >> at & 3) + 1).min(3);
-            self.characters = self.characters & !(3 << at) | often << at;
-            self.length = self.length.saturating_add(1);
-            let spaceless = is_spaceless_char(c);
-            self.scripts[if spaceless { 1 } else { 2 * usize::from(!c.is_alphabetic()) }] = true;
-        }
+impl Written {
+    fn add(&mut self, c: char, often: u64) {
+        let at = u32::from(c) % 32 * 2;
+        let often = ((self.characters >> at & 3) + often).min(3);
+        self.characters = self.characters & !(3 << at) | often << at;
     }
 
-    /// Whether the other is a value too, has none of its words, and cannot be one with it.
-    pub fn is_another(&self, other: &Value) -> bool {
+    fn of(word: &str) -> Written {
+        let mut written = Written::default();
+        for c in word.chars() {
+            written.add(c, 1);
+            written.length = written.length.saturating_add(1);
+            let spaceless = is_spaceless_char(c);
+            written.scripts[if spaceless { 1 } else { 2 * usize::from(!c.is_alphabetic()) }] = true;
+        }
+        written
+    }
+
+    fn join(mut self, other: Written) -> Written {
+        (0..32u8).for_each(|at| self.add(char::from(at), other.characters >> (2 * at) & 3));
+        self.length = self.length.saturating_add(other.length);
+        self.scripts.iter_mut().zip(other.scripts).for_each(|(here, there)| *here |= there);
+        self
+    }
+
+    fn may_be_one(self, other: Written) -> bool {
         const LOW: u64 = 0x5555_5555_5555_5555;
         let kinds = |bits: u64| (bits | bits >> 1) & LOW;
-        let may_be_one = match (self.scripts, other.scripts) {
+        match (self.scripts, other.scripts) {
             ([true, false, false], [true, false, false]) => {
                 let alike = kinds(self.characters ^ other.characters).count_ones() <= 2;
                 self.length.abs_diff(other.length) < 2 && alike
@@ -60,16 +73,49 @@ impl Value {
                 ours & !theirs == 0 || theirs & !ours == 0
             }
             _ => false,
-        };
-        self.count > 0 && other.count > 0 && self.has_none_of(other) && !may_be_one
+        }
+    }
+}
+
+impl Value {
+    pub fn add(&mut self, at: usize, hash: u32, text: &Text) {
+        let written = Written::of(text.word_at(at));
+        self.words |= 1 << (hash % 64);
+        if let Some(word) = self.first.get_mut(usize::from(self.count)) {
+            *word = (hash, written);
+        }
+        self.count = self.count.saturating_add(1);
+        self.all = self.all.join(written);
     }
 
-    fn has_none_of(&self, other: &Value) -> bool {
-        let all = |it: &Value| (usize::from(it.count) <= WORDS).then(|| usize::from(it.count));
-        self.words & other.words == 0
-            || all(self).zip(all(other)).is_some_and(|(ours, theirs)| {
-                !self.first[..ours].iter().any(|word| other.first[..theirs].contains(word))
-            })
+    /// Whether either has a word that the other lacks, and these cannot be one.
+    pub fn is_another(&self, other: &Value) -> bool {
+        if self.count == 0 || other.count == 0 {
+            return false;
+        }
+        match self.known().zip(other.known()) {
+            Some((ours, theirs)) => {
+                let [ours, theirs] = [(ours, theirs), (theirs, ours)].map(|(own, other)| {
+                    let own = own.iter().filter(|word| other.iter().all(|it| it.0 != word.0));
+                    own.map(|it| it.1).reduce(Written::join)
+                });
+                ours.zip(theirs).is_some_and(|(ours, theirs)| !ours.may_be_one(theirs))
+            }
+            None => self.words & other.words == 0 && !self.all.may_be_one(other.all),
+        }
+    }
+
+    /// Whether they share no word for certain.
+    pub fn has_none_of(&self, other: &Value) -> bool {
+        let both = self.known().zip(other.known());
+        let share =
+            |(a, b): (&[(u32, Written)], &[(u32, Written)])| a.iter().any(|x| b.iter().any(|y| x.0 == y.0));
+        self.words & other.words == 0 || both.is_some_and(|both| !share(both))
+    }
+
+    /// All its words, if they are few.
+    fn known(&self) -> Option<&[(u32, Written)]> {
+        self.first.get(..usize::from(self.count))
     }
 }
 

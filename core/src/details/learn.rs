@@ -172,7 +172,7 @@ impl Template {
                 seen.values.insert(said.collect::<Vec<_>>().join(" "));
                 seen.count += 1;
                 seen.sent += usize::from(x.tokens.iter().any(|at| sender.contains(at)));
-                if x.value.is_another(&y.value) {
+                if x.value.is_another(&y.value) && x.value.has_none_of(&y.value) {
                     let of_names = x.tokens.iter().any(|at| names.iter().any(|name| name.contains(at)));
                     seen.others += 1;
                     seen.names += usize::from(of_names);

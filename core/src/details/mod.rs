@@ -38,8 +38,7 @@ mod templates;
 mod tokens;
 mod values;
 
-use crate::hash::city64;
-use crate::memory::{OrRaise, Room};
+use crate::memory::{OrRaise, Room, copy_str};
 use differences::Differences;
 pub use differences::{Detail, Kinds, Passage};
 pub use frame::Frame;
@@ -47,6 +46,7 @@ pub use named::{Part, Shown, around};
 use rustc_hash::FxHashMap;
 use spans::{NAME, SLOT};
 pub use statistics::{Learner, Statistics};
+use std::cell::OnceCell;
 use std::sync::Arc;
 use templates::Read;
 pub use templates::{Fillings, Templates};
@@ -64,12 +64,21 @@ pub struct Comparer {
     ids: Ids,
     /// Those of the table, without which no text has slots.
     templates: Option<Arc<Templates>>,
-    /// How texts stand to them, by their hashes.
-    readings: FxHashMap<u64, Read>,
+    /// A row is in many pairs.
+    texts: FxHashMap<String, Cut>,
+    /// Of all these.
+    bytes: usize,
 }
 
-/// Texts that it remembers how they stand to templates.
-const KEPT_READINGS: usize = 1 << 12;
+/// A text that was cut into words, and how it stands to the templates.
+#[derive(Debug)]
+struct Cut {
+    text: Arc<Text>,
+    reading: OnceCell<Read>,
+}
+
+/// Bytes of texts that it remembers, about a tenth of the memory of that.
+const KEPT_BYTES: usize = 1 << 21;
 
 impl Comparer {
     /// One that knows the templates of a table.
@@ -79,16 +88,16 @@ impl Comparer {
 
     /// Forgets what it has cut if that is much.
     pub fn keep_small(&mut self) {
-        self.ids.keep_small();
-        if self.readings.len() > KEPT_READINGS {
-            self.readings.clear();
+        // Words have other numbers afterwards.
+        if self.ids.keep_small() || self.bytes > KEPT_BYTES {
+            self.texts.clear();
+            self.bytes = 0;
         }
     }
 
     /// Whether a text is of a template, so that what stands in slots says whether another is of one thing with it.
     pub fn is_of_template(&mut self, plain: &str) -> bool {
-        let text = Text::new(plain, &mut self.ids);
-        self.read(plain, &text).is_some()
+        self.cut(plain, true).1.is_some()
     }
 
     /// The details in which two texts differ, in the order of the lesser text.
@@ -125,18 +134,27 @@ impl Comparer {
     }
 
     fn differences(&mut self, first: &str, second: &str, slots: bool) -> Differences {
-        let mut differences = Differences::new(first, second, &mut self.ids);
-        if slots {
-            differences.readings = [self.read(first, &differences.a), self.read(second, &differences.b)];
-        }
+        let [(a, x), (b, y)] = [first, second].map(|plain| self.cut(plain, slots));
+        let mut differences = Differences::of(a, b);
+        differences.readings = [x, y];
         differences
     }
 
-    fn read(&mut self, plain: &str, text: &Text) -> Read {
-        let templates = self.templates.as_ref()?;
-        self.readings.room(1).or_raise();
-        let known = self.readings.entry(city64(plain.as_bytes()));
-        known.or_insert_with(|| templates.read(plain, text).map(Arc::new)).clone()
+    /// A text, and with `slots` how it stands to the templates.
+    fn cut(&mut self, plain: &str, slots: bool) -> (Arc<Text>, Read) {
+        if !self.texts.contains_key(plain) {
+            self.texts.room(1).or_raise();
+            self.bytes += plain.len();
+            let text = Arc::new(Text::new(plain, &mut self.ids));
+            let own = copy_str(plain).or_raise();
+            self.texts.insert(own, Cut { text, reading: OnceCell::new() });
+        }
+        let Cut { text, reading } = &self.texts[plain];
+        let templates = self.templates.as_ref().filter(|_| slots);
+        let read = |templates: &Arc<Templates>| {
+            reading.get_or_init(|| templates.read(plain, text).map(Arc::new)).clone()
+        };
+        (Arc::clone(text), templates.and_then(read))
     }
 }
 

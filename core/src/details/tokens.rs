@@ -62,11 +62,13 @@ pub struct Ids {
 }
 
 impl Ids {
-    /// Forgets words and clauses if they are many.
-    pub fn keep_small(&mut self) {
-        if self.bytes > KEPT {
+    /// Forgets words and clauses if they are many; whether it did.
+    pub fn keep_small(&mut self) -> bool {
+        let is_large = self.bytes > KEPT;
+        if is_large {
             *self = Ids::default();
         }
+        is_large
     }
 
     fn of(&mut self, word: &str) -> u32 {
