@@ -6,7 +6,7 @@ ARG PG_MAJOR=17
 
 FROM postgres:${PG_MAJOR}-bookworm AS build
 ARG PG_MAJOR
-RUN apt-get update && apt-get install -y --no-install-recommends ca-certificates curl build-essential clang libclang-dev \
+RUN apt-get update && apt-get install -y --no-install-recommends ca-certificates curl build-essential clang libclang-dev libicu-dev \
     pkg-config dpkg-dev postgresql-server-dev-${PG_MAJOR}
 COPY . /pg_dedup
 WORKDIR /pg_dedup

@@ -57,7 +57,8 @@ as_builder() {
 }
 
 # What the build needs besides Rust and PostgreSQL.
-compilers=(build-essential clang libclang-dev pkg-config)
+# From Debian 13 on the headers of PostgreSQL do not bring those of ICU.
+compilers=(build-essential clang libclang-dev libicu-dev pkg-config)
 
 # need_packages NAME…: installs the Debian packages that are missing.
 package_lists_read=
