@@ -96,7 +96,7 @@ fn dedup_undo(
 /// Writes that the rows that come back are not the same as those that were kept for them, in the place of what `dedup_clean`
 /// wrote. Raises 23514 if people have decided otherwise.
 fn keep_apart(call: &Call, archive: &Archive, chosen: &str) {
-    let (Call { table: Table { name: of, .. }, id, base, equals, .. }, name) = (call, &archive.table.name);
+    let (Call { id, base, equals, .. }, name) = (call, &archive.table.name);
     let pair = |a: &str, b: &str| {
         format!("x.{a}::{base} {equals} a.{id}::{base} AND x.{b}::{base} {equals} a.{KEEPER}::{base}")
     };
@@ -138,14 +138,18 @@ fn keep_apart(call: &Call, archive: &Archive, chosen: &str) {
     let kept = chains(call, archive, chosen).unwrap_or_else(|| {
         format!("SELECT a.{id}::{base} AS row, a.{id}::{base} AS id, a.{KEEPER}::{base} AS keeper FROM {name} AS a WHERE {chosen}")
     });
-    // From the one that is kept now it stays apart when others of these come back, too.
+    // So do those that were removed for the row, and it stays apart from all of these when they come back as well.
     let apart = format!(
-        "WITH k AS ({kept}) INSERT INTO {decisions} (a, b, same, note) \
+        "WITH RECURSIVE k AS ({kept}), d(id, keeper) AS (SELECT a.{id}::{base}, a.{KEEPER}::{base} FROM {name} AS a WHERE {chosen} \
+             UNION SELECT b.{id}::{base}, d.keeper FROM d JOIN {name} AS b ON b.{KEEPER}::{base} {equals} d.id \
+                 WHERE b.dedup_stage OPERATOR(pg_catalog.<>) ALL ('{{undone,{FILLED}}}') AND {of_table}) \
+         INSERT INTO {decisions} (a, b, same, note) \
          SELECT k.id, k.keeper, NOT o.own, CASE WHEN o.own THEN 'dedup_undo' ELSE 'dedup_clean' END \
          FROM k CROSS JOIN LATERAL (SELECT k.id {equals} k.row AS own) AS o \
-         UNION ALL SELECT k.row, k.keeper, false, 'dedup_undo' FROM k \
-         WHERE (k.id {equals} k.row) IS NOT TRUE AND k.keeper {equals} ANY (SELECT t.{id}::{base} FROM {of} AS t) \
-         ON CONFLICT DO NOTHING"
+         UNION ALL SELECT k.row, k.keeper, false, 'dedup_undo' FROM k WHERE (k.id {equals} k.row) IS NOT TRUE \
+         UNION ALL SELECT d.id, d.keeper, false, 'dedup_undo' FROM d WHERE (d.id {equals} d.keeper) IS NOT TRUE \
+         ON CONFLICT DO NOTHING",
+        of_table = is_of(call, "b")
     );
     execute(&apart, &[]);
     // What somebody was deciding meanwhile is there now.

@@ -45,9 +45,10 @@ fn dedup_report(source: Option<&str>, options: Option<Json>) -> String {
     let asked = written.take("review").as_ref().and_then(whole);
     let progress = Progress::new(REPORT.name);
     let mut labels: Option<Vec<u64>> = column.as_ref().map(|_| Vec::new());
-    // What is compared of a table stays so. A query has a picture beside what is compared.
-    let (mut beside, mut others) = (column.clone().into_iter().collect::<Vec<_>>(), show.clone());
-    if matches!(of, Source::Table(_)) { &mut others } else { &mut beside }.extend(picture.clone());
+    // What is compared of a table stays so. A query has labels and pictures beside what is compared.
+    let (mut beside, mut others) = (Vec::new(), show.clone());
+    let read = if matches!(of, Source::Table(_)) { &mut others } else { &mut beside };
+    read.extend(column.iter().chain(&picture).cloned());
     let others = (beside, others);
     let (written, found) = find(REPORT, &of, written, others, &progress, |columns| {
         let at = column.as_deref().map(|name| position(columns, "labels", name));

@@ -48,11 +48,16 @@ pub(super) fn refit(table: &Table, asked: &mut Written) -> Option<Arc<Model>> {
         }
         asked.add("slots", slots.into());
     }
-    if let Some(model) = refit.model.as_ref().filter(|it| settings.records() != Some(*it)) {
+    if let Some(model) =
+        refit.model.as_ref().filter(|it| settings.records().is_some_and(|was| was.factors().ne(it.factors())))
+    {
         let counts =
             model.factors().map(|(field, by)| format!("{} {by:.2}", name_of(field, &settings.columns)));
         let counts: Vec<String> = counts.collect();
-        changes.push(format!("weights become {} times those learned", counts.join(", ")));
+        changes.push(match &counts[..] {
+            [] => "weights are as learned".to_owned(),
+            counts => format!("weights become {} times those learned", counts.join(", ")),
+        });
     }
     let [same, apart] = refit.answers;
     let decided = format!("same {same}, not the same {apart}");

@@ -107,10 +107,11 @@ impl Value {
 
     /// Whether they share no word for certain.
     pub fn has_none_of(&self, other: &Value) -> bool {
-        let both = self.known().zip(other.known());
-        let share =
-            |(a, b): (&[(u32, Written)], &[(u32, Written)])| a.iter().any(|x| b.iter().any(|y| x.0 == y.0));
-        self.words & other.words == 0 || both.is_some_and(|both| !share(both))
+        let few = self.known().zip(other.known());
+        self.words & other.words == 0
+            || few.is_some_and(|(ours, theirs)| {
+                ours.iter().all(|it| theirs.iter().all(|other| other.0 != it.0))
+            })
     }
 
     /// All its words, if they are few.

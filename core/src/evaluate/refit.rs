@@ -121,7 +121,11 @@ pub fn refit<H: Host>(found: &mut Found<H::File>, limits: Limits, host: &mut H) 
         if by_records || found.options.alike.similarity > 0.0 {
             // Rows that are rather two things are never taken for one.
             let least = if by_records { UNSURE } else { 1e-4 };
-            refit.similarity = Some(((at * 1e4).round() / 1e4).clamp(least, 1.0 - 1e-4));
+            let limit = ((at * 1e4).round() / 1e4).clamp(least, 1.0 - 1e-4);
+            if limit == found.options.alike.similarity {
+                return Ok(refit);
+            }
+            refit.similarity = Some(limit);
         } else {
             let most = u64::BITS as usize * found.rows.parts();
             refit.distance = Some(at.round().clamp(0.0, most as f64) as u32);

@@ -118,7 +118,7 @@ mod tests {
     fn answers_that_one_share_tells_as_well_change_nothing() {
         assert_eq!(fit(&[], 2, 0.05), Fitted::default());
         assert_eq!(fitted(|_, _| true), Fitted::default(), "all alike");
-        assert_eq!(fitted(|at, _| mix64(at as u64) % 2 == 0), Fitted::default(), "mixed");
+        assert_eq!(fitted(|at, _| mix64(at as u64).is_multiple_of(2)), Fitted::default(), "mixed");
         assert_eq!(fitted(|_, told| told.iter().sum::<f64>() < 2.0), Fitted::default(), "contradict");
     }
 }

@@ -104,22 +104,21 @@ impl<'t> Job<'t> {
             written.get("id").into_iter().for_each(|id| now.add("id", id.clone()));
             choose_columns(INTO.name, table, &mut now);
             let settings = Settings::complete(source.oid(), &mut now);
-            if let Some(distance) = written.get("distance")
-                && !asked_for.contains_key("distance")
-                && settings.as_ref().is_some_and(|settings| settings.distances.is_some())
-            {
-                // It narrows as the table grows, which is no reason to form all groups anew.
-                now.take("distance");
-                now.add("distance", distance.clone());
-            }
             let options = Options::of(&now);
             let id = table.id(options.id.as_deref());
             now.add("id", id.into());
             now.add("columns", table.texts(Some(id), &options.columns).into());
-            if begun.is_none() || settings.is_some() && !now.lets_texts_choose() {
-                resettled = begun.is_some() && now.complete() != written.complete();
+            let settled = settings.filter(|_| begun.is_some() && !now.lets_texts_choose());
+            resettled = settled.is_some_and(|settings| !is_as_before(&settings, &written, &now));
+            if begun.is_none() || resettled {
                 written = now;
             }
+        } else if let Source::Table(table) = &source
+            && !asked_for.contains_key("fp")
+            && written.text("fp").is_some_and(|fp| table.find(fp).is_none())
+        {
+            // It has gone with the settings.
+            written.take("fp");
         }
         let asked = Value::Object(asked_for).to_string();
         let mut options = Options::of(&written);
@@ -221,6 +220,18 @@ impl<'t> Job<'t> {
             && it.contained.is_none()
             && matches!(it.method, Method::Fingerprint | Method::Exact)
     }
+}
+
+/// Whether options are those that the last call went by. That the distance narrows as the table grows is no reason to form all groups anew.
+fn is_as_before(settings: &Settings, before: &Written, now: &Written) -> bool {
+    let (before, mut now) = (before.complete(), now.complete());
+    let distances = [&before, &now].map(|it| it.get("distance").and_then(Value::as_u64));
+    if let ([Some(then), Some(narrow)], Some(by_rows)) = (distances, &settings.distances)
+        && (narrow..=by_rows.distance(0).unwrap_or_default().into()).contains(&then)
+    {
+        now["distance"] = before["distance"].clone();
+    }
+    before == now
 }
 
 /// How the ids of the query are saved: as the type that a domain is over.

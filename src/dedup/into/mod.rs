@@ -94,14 +94,15 @@ fn call(given: &Given<'_>, table: &Table, path: &str) {
 fn tell_changed(job: &Job<'_>, groups: &Outcome) {
     let changed: Vec<String> = groups.changed.iter().map(ToString::to_string).collect();
     let (table, count) = (&job.table.bare, changed.len());
-    let named = &changed[..count.min(NAMED)];
+    if count == 0 {
+        return;
+    }
     let more = if count > NAMED { format!(" and {} more", count - NAMED) } else { String::new() };
-    let detail = if count == 0 { String::new() } else { format!("Their names: {}{more}.", named.join(", ")) };
     notice(
         format!(
             "the settings of the source have changed: {count} groups of table \"{table}\" are others now"
         ),
-        detail,
+        format!("Their names: {}{more}.", changed[..count.min(NAMED)].join(", ")),
         "",
     );
 }

@@ -7,7 +7,7 @@ use crate::pg::{Argument, Column, Progress, query_all, unwrap_or_raise};
 use dedup_core::dedup::INTO;
 use dedup_core::groups::{Named, names};
 use dedup_core::interrupt::{checked, sort_unstable_by};
-use dedup_core::memory::{OrRaise, Room, collect, filled};
+use dedup_core::memory::{Grow, OrRaise, Room, collect, filled};
 use pgrx::PgMemoryContexts;
 use std::collections::BTreeSet;
 
@@ -66,7 +66,7 @@ fn name(job: &Job<'_>, groups: &mut Outcome) {
     let rows = groups.found.rows.count();
     let next = job.arrivals + 1;
     let (mut arrivals, mut before) = (filled(0, rows).or_raise(), filled(None, rows).or_raise());
-    let mut there: Vec<i64> = Vec::new();
+    let (mut there, mut others): (Vec<i64>, Vec<(usize, i64, i64)>) = Default::default();
     let sql = format!(
         "SELECT u.n, t.arrival, t.cluster, t.digest FROM pg_catalog.unnest($1) WITH ORDINALITY AS u(id, n) \
          JOIN {} AS t ON t.id {} u.id",
@@ -87,13 +87,20 @@ fn name(job: &Job<'_>, groups: &mut Outcome) {
                     let row = from + n as usize - 1;
                     there.room(1).or_raise();
                     there.push(arrival);
-                    // By other options it may be of other columns.
-                    if job.resettled || digest == Some(groups.digests[row]) {
+                    if digest == Some(groups.digests[row]) {
                         (arrivals[row], before[row]) = (arrival, Some(cluster));
+                    } else {
+                        others.grow((row, arrival, cluster)).or_raise();
                     }
                 }
             });
         }
+    }
+    // If most are others than they were, they have not changed, but what counts of them has.
+    if 2 * others.len() > there.len() {
+        checked(others).for_each(|(row, arrival, cluster)| {
+            (arrivals[row], before[row]) = (arrival, Some(cluster));
+        });
     }
     let mut named = Vec::new();
     named.room(rows).or_raise();

@@ -448,6 +448,21 @@ SELECT a, b, same, note FROM lane_decisions ORDER BY a, b;
 SELECT count(*) FROM dedup_clean('lane');
 DROP TABLE letter, mark, lane, lane_archive, lane_decisions, elsewhere.letter;
 DROP SCHEMA elsewhere;
+-- Runs of which each removed the kept row of the one before: what was apart stays apart when all have come back, in either order.
+SET client_min_messages = warning;
+CREATE FUNCTION undone(direction int) RETURNS bigint LANGUAGE plpgsql AS $$ BEGIN
+    CREATE TABLE chain (id int PRIMARY KEY, body text);
+    PERFORM dedup_setup('chain', '{"columns": "body", "decisions": true}');
+    FOR i IN REVERSE 4 .. 1 LOOP INSERT INTO chain VALUES (i, text_of(1)); PERFORM dedup_clean('chain', false); END LOOP;
+    PERFORM dedup_undo('chain', run) FROM (SELECT DISTINCT dedup_run AS run FROM chain_archive) r ORDER BY run * direction;
+    RETURN (SELECT count(*) FROM chain) * 10 + (SELECT count(*) FROM dedup_clean('chain'));
+END $$;
+SELECT undone(1) AS "back, and gone again";
+DROP TABLE chain, chain_archive, chain_decisions;
+SELECT undone(-1) AS "back, and gone again";
+DROP TABLE chain, chain_archive, chain_decisions;
+DROP FUNCTION undone;
+RESET client_min_messages;
 -- What a trigger takes away as it comes back stays in the archive.
 CREATE TABLE pond (id int PRIMARY KEY, body text);
 INSERT INTO pond SELECT i, text_of(1) FROM generate_series(1, 3) i;

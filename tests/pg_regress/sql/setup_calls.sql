@@ -109,6 +109,14 @@ SELECT count(*) FROM dedup_setup('ticket', '{"distance": 3}');
 INSERT INTO ticket (id, subject, body) VALUES (12, 'Bus', 'The bus to the hospital leaves ten minutes early every evening, so that nurses of the late shift have to wait for one hour.');
 CALL dedup_into('ticket_groups', 'ticket');
 SELECT id, keeper, stage FROM ticket_groups ORDER BY id;
+-- One that is chosen again too; what else counts of a row gives groups no other names.
+SELECT count(*) FROM dedup_setup('ticket', '{"distance": null}');
+CALL dedup_into('ticket_groups', 'ticket');
+SELECT count(*) AS differ FROM dedup('ticket', '{"group": "single_pass"}') d JOIN ticket_groups g USING (id) WHERE d.keeper <> g.keeper;
+SELECT count(*) FROM dedup_setup('ticket', '{"columns": {"subject": 3, "body": null}}');
+CALL dedup_into('ticket_groups', 'ticket');
+SELECT count(*) AS differ FROM dedup('ticket', '{"group": "single_pass"}') d JOIN ticket_groups g USING (id) WHERE d.keeper <> g.keeper;
+SELECT count(*) FILTER (WHERE g.cluster > 9) AS renamed FROM ticket_groups g;
 RESET client_min_messages;
 
 DROP TABLE ticket_groups, ticket_groups_merges, ticket_groups_state, reply, ticket, ticket_archive, by_text_archive, by_domain_archive, other, by_uuid, by_text, by_domain, plain, plain_archive, keyless, gone;
