@@ -68,7 +68,7 @@ SELECT html ~ 'body: <b>The street lamp' AS shown, (SELECT count(*) FROM groups_
 CREATE TABLE person (id integer PRIMARY KEY, name text, town text, note text);
 INSERT INTO person SELECT i, 'name' || i / 2, 'town' || i / 2 % 7, 'note' || i FROM generate_series(1, 40) i;
 SELECT count(DISTINCT groups) AS answers, max(cardinality(groups)) AS groups, bool_or(html ~ 'note: <b>note2<') AS note
-FROM unnest('{"{}", "{\"show\": [\"name\", \"note\"]}", "{\"picture\": \"town\"}"}'::jsonb[]) show,
+FROM unnest('{"{}", "{\"show\": [\"name\", \"note\"]}", "{\"picture\": \"town\"}", "{\"labels\": \"town\"}"}'::jsonb[]) show,
      dedup_report('person', '{"method": "records", "columns": ["name", "town"], "similarity": 0.5}'::jsonb || show) html, LATERAL (SELECT array_agg(g) FROM groups_of(html) g) s(groups);
 SET client_min_messages = warning;
 SELECT count(*) FROM dedup_setup('person', '{"method": "records", "columns": ["name", "town"], "similarity": 0.5}');
