@@ -13,6 +13,7 @@ import json
 import os
 import pathlib
 import pickle
+import random
 import re
 import shutil
 import signal
@@ -25,10 +26,16 @@ TABLES = {
     "tickets": ["title", "body"],
     "people": ["first_name", "last_name", "street", "city", "postcode", "phone", "email", "born"],
     "products": ["title", "maker", "model", "price", "description"],
+    "letters": ["body"],
 }
 TYPES = {"filed_at": "timestamp", "born": "date", "price": "numeric"}
-TEXTS = {"petitions", "tickets"}
+TEXTS = {"petitions", "tickets", "letters"}
 RECORDS = {"people", "products"}
+LETTER = """To the housing department: we, the tenants of {estate}, write to you because the heating of our houses has been out of order since
+the first cold week of the year. The caretaker of {estate} was told three times and answers that a part is on order. Old people and small
+children live in our houses, and nobody should have to wear a coat in the kitchen. Last winter it was the same, and then a repair was promised
+that has not come. We ask you to have the heating mended within a week, to tell us the day, and to return a fair share of what we have paid
+for warmth that we did not get. If that cannot be done, please say in writing why, so that we can turn to the office that decides on rents. Yours sincerely, {signed}"""
 # The generator of products compares each row with all before it.
 CHUNK = 25_000
 
@@ -386,6 +393,8 @@ def make(table, rows, out, programs, folder):
             import people
 
             yield from people.people(rows)
+        elif table == "letters":
+            yield from letters(rows)
         elif table == "tickets":
             yield from labelled(quality + ["english", scratch, "--rows", str(rows)], "petitions.csv")
         else:
@@ -413,6 +422,28 @@ def make(table, rows, out, programs, folder):
             labels.write(f"{int(group)}\n")
     part.rename(path)
     shutil.rmtree(scratch, ignore_errors=True)
+
+
+def letters(rows):
+    """Letters of one template, each about an estate of its own, signed by whoever; one in six comes a second time with two slips and another name."""
+    rng, numbers = random.Random(7), {}
+
+    def name(parts):
+        return "".join(rng.choice(parts) for _ in range(3)).capitalize()
+
+    number = 0
+    while number < rows:
+        estate = f"{name(['ka', 'mel', 'tor', 'win', 'das', 'lo', 'ber', 'hun', 'ri', 'stel', 'mo', 'van'])} {rng.choice(['Court', 'Gardens', 'House', 'Park'])} {rng.randrange(1, 400)}"
+        for copy in range(1 + (rng.randrange(6) == 0)):
+            signed = f"{name(['an', 'be', 'cor', 'di', 'el', 'fa'])} {name(['gor', 'hal', 'is', 'jo', 'ker', 'lan'])}"
+            words = LETTER.format(estate=estate, signed=signed).split()
+            for _ in range(2 * copy):
+                at = rng.randrange(30, len(words) - 25)
+                words[at] = words[at][::-1] if rng.random() < 0.5 else ""
+            yield numbers.setdefault(estate, len(numbers)), {"body": " ".join(filter(None, words))}
+            number += 1
+            if number == rows:
+                return
 
 
 def processes(of):
@@ -590,7 +621,7 @@ def draw(results, path):
     from matplotlib import pyplot
     from matplotlib.ticker import FuncFormatter, NullLocator
 
-    figure, axes = pyplot.subplots(2, len(TABLES), figsize=(13, 6.4), sharex=True, sharey="row", layout="constrained")
+    figure, axes = pyplot.subplots(2, len(TABLES), figsize=(14, 6.4), sharex=True, sharey="row", layout="constrained")
     colours = dict(zip(PEERS, ["#d62728", "#b58900", "#1f77b4", "#7d3c98", "#1e8449", "#17becf", "#0e7c86", "#bbbbbb", "#666666", "#e377c2", "#8c564b", "#222222"]))
     for column, table in enumerate(TABLES):
         for row, (key, unit) in enumerate((("processor", "seconds of the processor"), ("mb", "MB, peak"))):
