@@ -123,6 +123,11 @@ impl Reference {
         format!("{} AS c JOIN {} AS t ON {}", self.from, self.parent, self.matches())
     }
 
+    /// Whether the key of the rows has no column that points.
+    fn has_own_key(&self) -> bool {
+        !self.child.key.iter().any(|key| self.own().contains(&&*quote_identifier(key)))
+    }
+
     /// Columns of rows, of what SQL calls so, as the archive has them.
     fn image(&self, of: &str, columns: &[&str]) -> String {
         let text = |name: &&str| {
@@ -198,7 +203,9 @@ impl Reference {
         let is_fk = |name: &str| self.columns.iter().any(|pair| pair.child == quote_identifier(name));
         let stored = self.child.columns.iter().filter(|column| !column.is_generated);
         let whole: Vec<&str> = stored.map(|column| column.name.as_str()).collect();
-        let is_brief = |name: &&str| is_fk(name) || self.child.key.iter().any(|key| key == name);
+        // Without a key of its own only all of it tells whether it is still the row that was pointed.
+        let is_brief =
+            |name: &&str| !self.has_own_key() || is_fk(name) || self.child.key.iter().any(|key| key == name);
         let brief: Vec<&str> = whole.iter().copied().filter(is_brief).collect();
         let others = match self.is_self {
             true => format!(
@@ -330,9 +337,14 @@ impl Reference {
         if are_all && !columns.is_empty() {
             let set = commas(self.columns.iter().map(|it| format!("{} = {}", it.child, was(&it.child))));
             // The whole key finds a row alone: never by what all of them point at now.
-            let points = |key: &String| self.own().contains(&&*quote_identifier(key));
-            let has_own_key = !self.child.key.iter().any(points);
+            let has_own_key = self.has_own_key();
             let alone = if has_own_key { "IS TRUE" } else { "" };
+            let names = columns.iter().map(|it| it.name.as_str());
+            let others: Vec<&str> =
+                names.filter(|name| !self.own().contains(&&*quote_identifier(*name))).collect();
+            let [now, then] = ["c", "r"].map(|of| self.image(of, &others));
+            let unchanged =
+                if has_own_key { String::new() } else { format!(" AND {now} OPERATOR(pg_catalog.=) {then}") };
             // They point at what is kept for the kept row if that went later; without a key of their own they could be another's.
             let later = (later && has_own_key).then(|| chains(call, archive, chosen)).flatten();
             let (kept, keeper) = later.map_or((String::new(), "i.keeper"), |later| {
@@ -340,7 +352,7 @@ impl Reference {
             });
             let sql = format!(
                 "UPDATE {from} AS c SET {set} FROM ({}) AS i CROSS JOIN LATERAL pg_catalog.jsonb_to_record(i.item) AS r({}) {kept} \
-                 JOIN {to} AS t ON true WHERE t.{id}::{base} {equals} {keeper} AND ({}) {alone}{}",
+                 JOIN {to} AS t ON true WHERE t.{id}::{base} {equals} {keeper} AND ({}) {alone}{}{unchanged}",
                 items(false),
                 typed(&columns),
                 self.matches(),
