@@ -138,17 +138,16 @@ fn keep_apart(call: &Call, archive: &Archive, chosen: &str) {
     let kept = chains(call, archive, chosen).unwrap_or_else(|| {
         format!("SELECT a.{id}::{base} AS row, a.{id}::{base} AS id, a.{KEEPER}::{base} AS keeper FROM {name} AS a WHERE {chosen}")
     });
-    // So do those that were removed for the row, and it stays apart from all of these when they come back as well.
+    // The row and those that were removed for it stay apart from all of these, when they come back as well.
     let apart = format!(
-        "WITH RECURSIVE k AS ({kept}), d(id, keeper) AS (SELECT a.{id}::{base}, a.{KEEPER}::{base} FROM {name} AS a WHERE {chosen} \
-             UNION SELECT b.{id}::{base}, d.keeper FROM d JOIN {name} AS b ON b.{KEEPER}::{base} {equals} d.id \
+        "WITH RECURSIVE k AS ({kept}), d(id, row) AS (SELECT a.{id}::{base}, a.{id}::{base} FROM {name} AS a WHERE {chosen} \
+             UNION SELECT b.{id}::{base}, d.row FROM d JOIN {name} AS b ON b.{KEEPER}::{base} {equals} d.id \
                  WHERE b.dedup_stage OPERATOR(pg_catalog.<>) ALL ('{{undone,{FILLED}}}') AND {of_table}) \
          INSERT INTO {decisions} (a, b, same, note) \
          SELECT k.id, k.keeper, NOT o.own, CASE WHEN o.own THEN 'dedup_undo' ELSE 'dedup_clean' END \
          FROM k CROSS JOIN LATERAL (SELECT k.id {equals} k.row AS own) AS o \
-         UNION ALL SELECT k.row, k.keeper, false, 'dedup_undo' FROM k WHERE (k.id {equals} k.row) IS NOT TRUE \
-         UNION ALL SELECT d.id, d.keeper, false, 'dedup_undo' FROM d WHERE (d.id {equals} d.keeper) IS NOT TRUE \
-         ON CONFLICT DO NOTHING",
+         UNION ALL SELECT d.id, k.keeper, false, 'dedup_undo' FROM d JOIN k ON k.row {equals} d.row \
+         WHERE (d.id {equals} k.keeper) IS NOT TRUE ON CONFLICT DO NOTHING",
         of_table = is_of(call, "b")
     );
     execute(&apart, &[]);

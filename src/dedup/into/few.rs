@@ -106,6 +106,7 @@ pub(super) fn step(job: &Job<'_>, changes: &Changes, progress: &Progress) -> Opt
         names,
         absorbed,
         changed: Default::default(),
+        counts_otherwise: false,
         gone: changes.gone.clone(),
     })
 }

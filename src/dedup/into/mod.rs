@@ -77,8 +77,8 @@ fn call(given: &Given<'_>, table: &Table, path: &str) {
         (groups, mark, todo)
     });
     if let Some(groups) = groups {
-        if learned {
-            tell_changed(&job, &groups);
+        if learned || groups.counts_otherwise {
+            tell_changed(&job, &groups, learned);
         }
         write::write(&job, groups, &progress);
     }
@@ -91,17 +91,19 @@ fn call(given: &Given<'_>, table: &Table, path: &str) {
 }
 
 /// Says which groups a new version of the settings changes.
-fn tell_changed(job: &Job<'_>, groups: &Outcome) {
+fn tell_changed(job: &Job<'_>, groups: &Outcome, learned: bool) {
     let changed: Vec<String> = groups.changed.iter().map(ToString::to_string).collect();
     let (table, count) = (&job.table.bare, changed.len());
     if count == 0 {
         return;
     }
+    let why = match learned {
+        true => "the settings of the source have changed",
+        false => "most rows of the source are not what they were",
+    };
     let more = if count > NAMED { format!(" and {} more", count - NAMED) } else { String::new() };
     notice(
-        format!(
-            "the settings of the source have changed: {count} groups of table \"{table}\" are others now"
-        ),
+        format!("{why}: {count} groups of table \"{table}\" are others now"),
         format!("Their names: {}{more}.", changed[..count.min(NAMED)].join(", ")),
         "",
     );

@@ -49,6 +49,7 @@ pub(super) fn form(job: &mut Job<'_>, progress: &Progress) -> Option<Outcome> {
         names,
         absorbed: Vec::new(),
         changed: BTreeSet::new(),
+        counts_otherwise: false,
         gone: Vec::new(),
     };
     if job.is_begun {
@@ -97,7 +98,8 @@ fn name(job: &Job<'_>, groups: &mut Outcome) {
         }
     }
     // If most are others than they were, they have not changed, but what counts of them has.
-    if 2 * others.len() > there.len() {
+    groups.counts_otherwise = 2 * others.len() > there.len();
+    if groups.counts_otherwise {
         checked(others).for_each(|(row, arrival, cluster)| {
             (arrivals[row], before[row]) = (arrival, Some(cluster));
         });

@@ -23,8 +23,9 @@ pub(super) struct Outcome {
     pub names: Vec<i64>,
     /// The oldest rows of names that are gone.
     pub absorbed: Vec<Named>,
-    /// The names of groups that rows which were there have left or joined.
+    /// The names of groups that rows which were there have left or joined, and whether more counts of rows than did.
     pub changed: BTreeSet<i64>,
+    pub counts_otherwise: bool,
     /// The arrival numbers of rows that the source returns no more.
     pub gone: Vec<i64>,
 }
