@@ -2,8 +2,8 @@
 
 use super::archive::{Archive, Call, chains, check_assigned, removed};
 use crate::pg::{
-    Argument, Values, as_exact_text, base_type_name, check_type, commas, equality, execute, exists,
-    hold_schemas, inheritors, lock_columns, notice, query_all, query_catalogue, quote_identifier,
+    Argument, Values, as_exact_text, base_type, base_type_name, check_type, commas, equality, execute,
+    exists, hold_schemas, inheritors, lock_columns, notice, query_all, query_catalogue, quote_identifier,
     quote_literal, raise_denied, raise_state, raise_with_detail, scalar, schema, user, with_latest_snapshot,
     with_settings,
 };
@@ -45,6 +45,17 @@ pub(super) const EXACT: [(&str, &str); 6] = [
     ("array_nulls", "on"),
     ("xmloption", "content"),
 ];
+
+/// Whether these settings write values of a type alike in all sessions, whatever their time zone.
+fn is_same_text(typoid: pg_sys::Oid) -> bool {
+    // SAFETY: any oid is answered.
+    let element = unsafe { pg_sys::get_element_type(base_type(typoid)) };
+    let of = if element == pg_sys::InvalidOid { base_type(typoid) } else { element };
+    !matches!(
+        of,
+        pg_sys::TIMESTAMPTZOID | pg_sys::TSTZRANGEOID | pg_sys::TSTZMULTIRANGEOID | pg_sys::BYTEAOID
+    )
+}
 
 /// All that point at a table, its partitions and what inherits from it, in an order that a dump keeps.
 pub(super) fn references(table: &Table) -> Vec<Reference> {
@@ -121,6 +132,10 @@ impl Reference {
     /// The rows `c` that point at rows `t`.
     fn both(&self) -> String {
         format!("{} AS c JOIN {} AS t ON {}", self.from, self.parent, self.matches())
+    }
+
+    fn is_key(&self, column: &str) -> bool {
+        self.child.key.iter().any(|key| key == column)
     }
 
     /// Whether the key of the rows has no column that points.
@@ -330,6 +345,9 @@ impl Reference {
         const TRIGGERS: &str = "what they were: triggers have changed them";
         let mut is_all = true;
         let [(columns, are_all), (removed, removed_are_all)] = [false, true].map(known);
+        let (columns, others): (Vec<_>, Vec<_>) = columns
+            .into_iter()
+            .partition(|it| self.is_key(&it.name) || self.own().contains(&&*quote_identifier(&it.name)));
         is_all &= are_all && removed_are_all;
         if !(columns.is_empty() && removed.is_empty()) {
             self.check_rights(&archive.table);
@@ -339,12 +357,17 @@ impl Reference {
             // The whole key finds a row alone: never by what all of them point at now.
             let has_own_key = self.has_own_key();
             let alone = if has_own_key { "IS TRUE" } else { "" };
-            let names = columns.iter().map(|it| it.name.as_str());
-            let others: Vec<&str> =
-                names.filter(|name| !self.own().contains(&&*quote_identifier(*name))).collect();
-            let [now, then] = ["c", "r"].map(|of| self.image(of, &others));
-            let unchanged =
-                if has_own_key { String::new() } else { format!(" AND {now} OPERATOR(pg_catalog.=) {then}") };
+            // By its text, for it may have another type now.
+            let (same_texts, others): (Vec<&TableColumn>, Vec<&TableColumn>) =
+                others.iter().partition(|it| is_same_text(it.typoid));
+            let texts: Vec<&str> = same_texts.iter().map(|it| it.name.as_str()).collect();
+            let left_out = columns.iter().chain(&others).map(|it| quote_literal(&it.name));
+            let unchanged = format!(
+                " AND {} OPERATOR(pg_catalog.=) (i.item OPERATOR(pg_catalog.-) ARRAY[{}]::pg_catalog.text[])",
+                self.image("c", &texts),
+                commas(left_out)
+            );
+            let unchanged = if has_own_key { String::new() } else { unchanged };
             // They point at what is kept for the kept row if that went later; without a key of their own they could be another's.
             let later = (later && has_own_key).then(|| chains(call, archive, chosen)).flatten();
             let (kept, keeper) = later.map_or((String::new(), "i.keeper"), |later| {
