@@ -134,8 +134,9 @@ impl Reference {
         format!("{} AS c JOIN {} AS t ON {}", self.from, self.parent, self.matches())
     }
 
-    fn is_key(&self, column: &str) -> bool {
-        self.child.key.iter().any(|key| key == column)
+    /// Whether a column points or is of the key.
+    fn is_brief(&self, column: &str) -> bool {
+        self.own().contains(&&*quote_identifier(column)) || self.child.key.iter().any(|key| key == column)
     }
 
     /// Whether the key of the rows has no column that points.
@@ -215,12 +216,11 @@ impl Reference {
                 self.image("c", columns)
             )
         };
-        let is_fk = |name: &str| self.columns.iter().any(|pair| pair.child == quote_identifier(name));
         let stored = self.child.columns.iter().filter(|column| !column.is_generated);
         let whole: Vec<&str> = stored.map(|column| column.name.as_str()).collect();
         // Without a key of its own only all of it tells whether it is still the row that was pointed.
-        let is_brief =
-            |name: &&str| !self.has_own_key() || is_fk(name) || self.child.key.iter().any(|key| key == name);
+        let has_own_key = self.has_own_key();
+        let is_brief = |name: &&str| !has_own_key || self.is_brief(name);
         let brief: Vec<&str> = whole.iter().copied().filter(is_brief).collect();
         let others = match self.is_self {
             true => format!(
@@ -345,9 +345,7 @@ impl Reference {
         const TRIGGERS: &str = "what they were: triggers have changed them";
         let mut is_all = true;
         let [(columns, are_all), (removed, removed_are_all)] = [false, true].map(known);
-        let (columns, others): (Vec<_>, Vec<_>) = columns
-            .into_iter()
-            .partition(|it| self.is_key(&it.name) || self.own().contains(&&*quote_identifier(&it.name)));
+        let (columns, others): (Vec<_>, Vec<_>) = columns.into_iter().partition(|it| self.is_brief(&it.name));
         is_all &= are_all && removed_are_all;
         if !(columns.is_empty() && removed.is_empty()) {
             self.check_rights(&archive.table);

@@ -89,10 +89,14 @@ impl Comparer {
     /// Forgets what it has cut if that is much.
     pub fn keep_small(&mut self) {
         // Words have other numbers afterwards.
-        if self.ids.keep_small() || self.bytes > KEPT_BYTES {
-            self.texts.clear();
-            self.bytes = 0;
+        if self.ids.keep_small() {
+            self.forget_texts();
         }
+    }
+
+    fn forget_texts(&mut self) {
+        self.texts.clear();
+        self.bytes = 0;
     }
 
     /// Whether a text is of a template, so that what stands in slots says whether another is of one thing with it.
@@ -143,6 +147,9 @@ impl Comparer {
     /// A text, and with `slots` how it stands to the templates.
     fn cut(&mut self, plain: &str, slots: bool) -> (Arc<Text>, Read) {
         if !self.texts.contains_key(plain) {
+            if self.bytes > KEPT_BYTES {
+                self.forget_texts();
+            }
             self.texts.room(1).or_raise();
             self.bytes += plain.len();
             let text = Arc::new(Text::new(plain, &mut self.ids));
