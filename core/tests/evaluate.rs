@@ -214,15 +214,38 @@ fn suggestion(text: &str) -> Suggestion {
 #[test]
 fn length_and_script_decide() {
     let short = suggestion("小区停水三天怎么办");
-    assert!(short.compare_texts && short.recipe["tokens"] == "chars");
+    assert!(short.short && short.recipe["tokens"] == "chars");
     let long = suggestion(&"小区停水三天怎么办".repeat(9));
-    assert_eq!((long.compare_texts, long.n, long.threshold), (false, 3, 0.25));
+    assert_eq!((long.short, long.n, long.threshold), (false, 3, 0.25));
     let short = suggestion("No water for three days");
-    assert!(short.compare_texts && short.recipe["tokens"] == "words");
+    assert!(short.short && short.recipe["tokens"] == "words");
     let spaced = suggestion(&"No water for three days ".repeat(9));
-    assert_eq!((spaced.compare_texts, spaced.n, spaced.threshold), (false, 5, 0.333));
+    assert_eq!((spaced.short, spaced.n, spaced.threshold), (false, 5, 0.333));
     let page = suggestion(&"<p>小区停水三天怎么办</p>".repeat(9));
     assert!(page.recipe["markup"] == "html" && page.reason.contains("HTML"));
+}
+
+/// Protects what frames ask for: the texts are compared where no distance reaches those at the limit, and their n-grams are not
+/// so common that comparing them would take long.
+#[test]
+fn framed_texts_are_compared_where_that_ends() {
+    let head = "Thank you for your message, which has reached the service desk of the town and will be answered within five days. \
+                The number of your message is needed for whatever you ask us of it later on. You wrote: ";
+    let framed = |vocabulary: u64, rows: u64| {
+        let random = |of: u64| SplitMix64::new(of).next();
+        let word = |at: u64| format!("{:08x}", random(random(at) % vocabulary) >> 32);
+        let text = |row: u64| (0..40).map(|at| word(40 * row + at)).collect::<Vec<_>>().join(" ");
+        let texts: Vec<String> = (0..300).map(|row| format!("{head}{}", text(row))).collect();
+        let mut profile = Profile::default();
+        texts.iter().for_each(|text| profile.add(text));
+        let suggestion = profile.suggest(&texts, rows);
+        assert!(!suggestion.short && suggestion.reason.starts_with("Many say the same"), "{suggestion:?}");
+        [0, 64].map(|distance| suggestion.compares_texts(distance))
+    };
+    assert_eq!(framed(60_000, 300), [true, false]);
+    assert_eq!(framed(60_000, 1_000_000), [false, false]);
+    assert_eq!(framed(200, 3_000), [true, false]);
+    assert_eq!(framed(200, 100_000), [false, false]);
 }
 
 #[test]

@@ -23,13 +23,13 @@ fn expected(texts: &[String], n: usize, threshold: f64) -> Vec<(i64, i64, f64)> 
 }
 
 fn found(texts: &[String], n: usize, threshold: f64, memory: usize) -> Vec<(i64, i64, f64)> {
-    joined(SimilarPairs::new(n, threshold, memory), texts, &Jaccard)
+    joined(SimilarPairs::new(n, threshold, memory, 2), texts, &Jaccard)
 }
 
 fn joined(
     mut pairs: SimilarPairs<MemoryHost>,
     texts: &[String],
-    compare: &dyn Compare,
+    compare: &(dyn Compare + Sync),
 ) -> Vec<(i64, i64, f64)> {
     let mut all = Vec::new();
     for (number, text) in texts.iter().enumerate() {
@@ -96,7 +96,7 @@ proptest! {
         let texts = of_words(&picks);
         let weights = weighed.then(|| Arc::new(Frequencies::of(texts.iter().map(String::as_str), n)));
         let at = |threshold| {
-            let pairs = SimilarPairs::new(n, threshold, memory).weighed(weights.clone());
+            let pairs = SimilarPairs::new(n, threshold, memory, 2).weighed(weights.clone());
             joined(pairs, &texts, &Greater)
         };
         let (mut all, found) = (at(1e-9), at(threshold));
@@ -132,7 +132,7 @@ fn can_be_interrupted() {
     let texts: Vec<String> =
         (0..3000).map(|at| format!("小区停水{}路灯{}", at % 97, at % 89).repeat(4)).collect();
     let run = || {
-        let mut pairs = SimilarPairs::new(2, 0.9, 1 << 16);
+        let mut pairs = SimilarPairs::new(2, 0.9, 1 << 16, 1);
         for (id, text) in texts.iter().enumerate() {
             pairs.add(id as i64, text, &mut MemoryHost).unwrap();
         }

@@ -48,7 +48,7 @@ impl Search<'_> {
         // The texts of a table with settings are read as its recipe has it.
         let settings = source.oid().and_then(OfTable::of);
         let normal = settings.map(|settings| settings.text_recipe().normal).unwrap_or_default();
-        Search::Texts(SimilarPairs::new(options.alike.n, options.alike.similarity, memory), normal)
+        Search::Texts(SimilarPairs::new(options.alike.n, options.alike.similarity, memory, threads()), normal)
     }
 
     fn query(&self, source: &Source) -> String {

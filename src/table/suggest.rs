@@ -80,7 +80,7 @@ impl Sampler {
         let (n, similarity) = (suggestion.n, suggestion.threshold);
         let by_rows = background.by_rows();
         Some(Suggested {
-            method: if suggestion.compare_texts { Method::Text } else { Method::Fingerprint },
+            method: if suggestion.compares_texts(distance) { Method::Text } else { Method::Fingerprint },
             recipe: suggestion.recipe,
             distance,
             by_rows,

@@ -118,16 +118,25 @@ my @work = (
 	"SET work_mem = '64kB';\n" . "SELECT count(*) FROM near_dup_pairs('SELECT row_number() OVER (), fp FROM t', '{\"distance\": 3}');\n" x 20,
 	"CALL dedup_into('result', 'SELECT id, body FROM letter');\nDROP TABLE result, result_merges, result_state;\n" x 20);
 my $log = -s $node->logfile;
+# What a psql that has ended by an error is still to be given goes nowhere.
+sub pump_for
+{
+	my ($session, $seconds) = @_;
+	my $until = time + $seconds;
+	while (time < $until && $session->{run}->pumpable)
+	{
+		eval { IPC::Run::pump_nb($session->{run}); 1 } or $@ =~ /Broken pipe/ ? last : die $@;
+		usleep(2_000);
+	}
+}
 sub disturb
 {
 	my ($work, $milliseconds, $how) = @_;
 	my $session = session($node, '-v', 'ON_ERROR_STOP=1');
 	${ $session->{in} } .= "SET client_min_messages = error;\n" . $work =~ s/%d/int rand 50/gre . "\\q\n";
-	my $until = time + $milliseconds / 1000;
-	while (time < $until && $session->{run}->pumpable) { IPC::Run::pump_nb($session->{run}); usleep(2_000); }
+	pump_for($session, $milliseconds / 1000);
 	$how->($session->{pid});
-	$until = time + 180;
-	while (time < $until && $session->{run}->pumpable) { IPC::Run::pump_nb($session->{run}); usleep(5_000); }
+	pump_for($session, 180);
 	return finish_session($session);
 }
 sub after_signal

@@ -105,7 +105,7 @@ fn guarded(bodies: &[&str], kinds: Kinds, pairs: &[Pair]) -> Vec<Pair> {
 
 /// The pairs of similar texts.
 pub fn text_pairs<T: AsRef<str>>(texts: &[T], n: usize, threshold: f64) -> Vec<Pair> {
-    let (mut all, mut found) = (SimilarPairs::new(n, threshold, usize::MAX), Vec::new());
+    let (mut all, mut found) = (SimilarPairs::new(n, threshold, usize::MAX, 2), Vec::new());
     for (text, number) in texts.iter().zip(0..) {
         all.add(number, text.as_ref(), &mut MemoryHost).expect("memory");
     }
@@ -129,7 +129,7 @@ fn suggested(truth: &Truth, bodies: &[&str], own: &Own, suggestion: &Suggestion)
     };
     let verified = above(threshold);
     let mark = |this: bool| if this { " (dedup_suggest)" } else { "" };
-    let by_text = suggestion.compare_texts;
+    let by_text = suggestion.short;
     let way = format!(
         "candidates at distance {radius} ({}), jaccard(n={n}) >= {threshold}{}",
         candidates.len(),

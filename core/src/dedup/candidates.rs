@@ -8,6 +8,15 @@ use crate::memory::collect;
 use crate::similarity::{Compare, Likeness, SimilarPair, SimilarPairs};
 use std::sync::Arc;
 
+/// What a search may take.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// Bytes of working memory.
+    pub memory: usize,
+    /// Threads to compute on.
+    pub threads: usize,
+}
+
 /// What candidates are found by. Each pair is found at least once.
 pub(super) enum Candidates<H: Host> {
     /// Fingerprints or longer hashes within a distance.
@@ -49,12 +58,12 @@ impl<H: Host> Candidates<H> {
         rows: &mut Rows<H::File>,
         apart: Option<Arc<Fillings>>,
         leaves: bool,
-        memory: usize,
+        limits: Limits,
         host: &mut H,
     ) -> Result<Self> {
         host.stage("reading texts", "rows", Some(rows.count() as u64));
         let alike = options.alike.clone();
-        let pairs = SimilarPairs::new(alike.n, alike.similarity, memory / 2);
+        let pairs = SimilarPairs::new(alike.n, alike.similarity, limits.memory / 2, limits.threads);
         let mut pairs = pairs.weighed(alike.weights().cloned());
         for row in collect(rows.firsts())? {
             host.step();

@@ -1,6 +1,6 @@
 //! Groups of near rows: candidates are found and judged, and the pairs that are the same are linked by a rule.
 
-use super::candidates::{Candidates, Judging, nearness};
+use super::candidates::{Candidates, Judging, Limits, nearness};
 use super::links::{Divided, Keepers, Linking, Links};
 use super::rows::across;
 use super::star::stars;
@@ -12,15 +12,6 @@ use crate::interrupt::{checked, sort_unstable_by};
 use crate::memory::{Grow, collect, copy, filled};
 use crate::records::{self, Records};
 use std::sync::Arc;
-
-/// What grouping may take.
-#[derive(Debug, Clone, Copy)]
-pub struct Limits {
-    /// Bytes of working memory.
-    pub memory: usize,
-    /// Threads to compute on.
-    pub threads: usize,
-}
 
 /// Groups of rows. Rows of equal content are represented by the first of them.
 pub struct Groups<F> {
@@ -85,7 +76,7 @@ fn by_judge<H: Host>(
     let (most, diameter) = (options.distance.unwrap_or(u64::BITS), options.diameter.unwrap_or(u64::BITS));
     let distance = options.diameter.map_or(most, |diameter| most.min(diameter));
     let candidates = if by_text {
-        Candidates::by_text(options, rows, apart, true, limits.memory, host)?
+        Candidates::by_text(options, rows, apart, true, limits, host)?
     } else {
         let for_order = if in_order { limits.memory / 4 } else { 0 };
         let memory = limits.memory - for_order;

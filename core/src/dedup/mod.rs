@@ -19,12 +19,12 @@ mod sets;
 mod star;
 mod texts;
 
-pub use candidates::nearness;
+pub use candidates::{Limits, nearness};
 pub use comparable::Comparable;
 pub use decisions::{Decided, Decisions};
 pub use equal_texts::EqualTexts;
 pub use found::{Evidence, Finding, Found, Stage, find};
-pub use group::{Groups, Limits, group};
+pub use group::{Groups, group};
 pub use judge::{Alike, Judge};
 pub use keep::{Keep, Key, Precedence};
 pub use keys::{

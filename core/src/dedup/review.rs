@@ -191,7 +191,7 @@ impl<F: Spill> Found<F> {
                 judge.alike.similarity = if by_text { 0.0 } else { lower.alike.similarity };
                 let Limits { memory, threads } = limits;
                 Some(if by_text {
-                    Candidates::by_text(&lower, rows, judge.apart.clone(), false, memory, host)?
+                    Candidates::by_text(&lower, rows, judge.apart.clone(), false, limits, host)?
                 } else {
                     // Where texts decide no answer moves the distance.
                     let lower = if least > 0.0 { 0 } else { LOWER.1 };

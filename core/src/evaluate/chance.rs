@@ -8,10 +8,11 @@
 
 use crate::hash::city64;
 use crate::interrupt;
-use crate::memory::{Grow, OrRaise};
+use crate::memory::{Grow, OfKey, OrRaise};
 use crate::random::SplitMix64;
 use crate::similarity::Overlap;
 use crate::text::Ngrams;
+use rustc_hash::FxHashMap;
 
 /// The most pairs measured.
 const PAIRS: u64 = 1_000_000;
@@ -105,6 +106,18 @@ impl Chance {
         let by_chance = self.quantile(MAY_PASS.min(1.0 / rows.max(1) as f64));
         if by_chance <= least { least } else { ((by_chance * 100.0).ceil() / 100.0).min(HIGHEST) }
     }
+}
+
+/// How many n-grams all pairs of texts share in a table of so many rows, of which these are some: what a join of the texts looks
+/// at, at most.
+pub fn shared_by_all<T: AsRef<str>>(texts: &[T], n: usize, rows: u64) -> f64 {
+    let texts = &texts[..texts.len().min(FEW)];
+    let mut counts: FxHashMap<u64, u32> = FxHashMap::default();
+    for gram in texts.iter().filter_map(|text| grams(text.as_ref(), n)).flatten() {
+        *counts.of_key(gram).or_raise() += 1;
+    }
+    let shared: f64 = counts.values().map(|&count| f64::from(count) * f64::from(count - 1) / 2.0).sum();
+    shared * (rows as f64 / texts.len().max(1) as f64).powi(2)
 }
 
 /// The n-grams of a text as numbers, `None` if there are none.

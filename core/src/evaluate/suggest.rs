@@ -6,7 +6,7 @@
 //! show how much unrelated texts share, which determines the distance ([`super::Background`]) and may raise the
 //! threshold ([`Chance`]).
 
-use super::Chance;
+use super::{Chance, shared_by_all};
 use crate::details::Frame;
 use crate::features::TextRecipe;
 use crate::memory::{self, Grow, OrRaise};
@@ -22,6 +22,9 @@ const WEIGHED: (f64, &str) = (0.5, "Half of the n-grams by their weight");
 /// chosen by no more were taken for one another, their names compared, than at a half.
 const TWO_FIFTHS_SHARED: (f64, &str) = (0.25, "Two fifths of the n-grams");
 
+/// N-grams that pairs of texts share, up to which the texts of a table are joined: a minute.
+const AFFORDABLE: f64 = 2e9;
+
 /// Length and script of texts.
 #[derive(Debug, Clone, Default)]
 pub struct Profile {
@@ -34,8 +37,10 @@ pub struct Profile {
 /// Suggested settings.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Suggestion {
-    /// Whether the texts are better compared themselves than by fingerprints.
-    pub compare_texts: bool,
+    /// Whether no distance of fingerprints is both safe and wide enough.
+    pub short: bool,
+    /// Whether fingerprints are of much that is not compared, and the texts may be compared themselves, by what that takes.
+    pub framed: bool,
     /// The recipe of the fingerprint.
     pub recipe: Value,
     /// The length, in characters, of the n-grams that verification compares.
@@ -46,6 +51,13 @@ pub struct Suggestion {
     pub expected_distance: f64,
     /// The reason, in words.
     pub reason: String,
+}
+
+impl Suggestion {
+    /// Whether the texts are better compared themselves than by fingerprints within a distance.
+    pub fn compares_texts(&self, distance: u32) -> bool {
+        self.short || self.framed && f64::from(distance) < self.expected_distance
+    }
 }
 
 impl Profile {
@@ -92,7 +104,7 @@ impl Profile {
         let mut profile = Profile::default();
         own.iter().for_each(|text| profile.add(text));
         let mut suggestion = profile.suggest_for(&own, rows);
-        suggestion.compare_texts = true;
+        suggestion.framed = shared_by_all(&own, suggestion.n as usize, rows) <= AFFORDABLE;
         suggestion.reason = format!(
             "Many say the same beside it, as a preface, a footer or the words of a form, which is left out. {}",
             suggestion.reason
@@ -145,7 +157,7 @@ impl Profile {
         );
         let cosine = 2.0 * threshold / (1.0 + threshold);
         let expected_distance = 64.0 * cosine.acos() / std::f64::consts::PI;
-        Suggestion { compare_texts: short, recipe, n, threshold, expected_distance, reason }
+        Suggestion { short, framed: false, recipe, n, threshold, expected_distance, reason }
     }
 }
 

@@ -19,9 +19,10 @@ mod sets;
 
 use crate::external::{Host, Result};
 use crate::interrupt;
+use crate::memory::collect;
 use crate::similarity::Frequencies;
+use prefix::{BLOCK, Index, Join, Loaded, Threshold, Work};
 pub use prefix::{Compare, Jaccard, SimilarPair};
-use prefix::{Index, Join, Loaded, Threshold};
 use sets::Sets;
 use std::sync::Arc;
 
@@ -30,14 +31,15 @@ pub struct SimilarPairs<H: Host> {
     threshold: f64,
     sets: Sets<H>,
     weights: Option<Arc<Frequencies>>,
+    threads: usize,
 }
 
 impl<H: Host> SimilarPairs<H> {
-    /// No texts yet. They will be compared by their character `n`-grams;
+    /// No texts yet. They will be compared by their character `n`-grams, on so many `threads`;
     /// `threshold` is above 0 and at most 1; `memory` is the working memory in bytes, of which a minimum is
     /// used in any case.
-    pub fn new(n: usize, threshold: f64, memory: usize) -> SimilarPairs<H> {
-        SimilarPairs { threshold, sets: Sets::new(n, memory), weights: None }
+    pub fn new(n: usize, threshold: f64, memory: usize, threads: usize) -> SimilarPairs<H> {
+        SimilarPairs { threshold, sets: Sets::new(n, memory), weights: None, threads }
     }
 
     /// Pairs are also found whose cosine by these weights reaches the threshold.
@@ -55,20 +57,30 @@ impl<H: Host> SimilarPairs<H> {
     pub fn finish(
         mut self,
         host: &mut H,
-        compare: &dyn Compare,
+        compare: &(dyn Compare + Sync),
         mut take: impl FnMut(SimilarPair, &mut H) -> Result<()>,
     ) -> Result<()> {
-        let parts = self.sets.close();
         let (counts, weights) = (std::mem::take(&mut self.sets.counts), self.weights.as_deref());
         let by = Threshold { least: self.threshold, counts: &counts, weights };
+        let parts = self.sets.close(host, |words| Loaded::prepared(words, by))?;
         for one in 0..parts {
-            let left = Loaded::new(self.sets.load(one)?, by);
-            let index = Index::new(&left, by, one + 1 == parts);
-            interrupt::check();
+            let left = Loaded::new(self.sets.load(one)?)?;
+            let blocks = (0..left.len()).step_by(BLOCK).map(|from| from..left.len().min(from + BLOCK));
+            let indexes = collect(blocks.map(|sets| {
+                let alone = one + 1 == parts && sets.end == left.len();
+                Index::new(&left, sets, alone)
+            }))?
+            .into_iter()
+            .collect::<Result<Vec<Index>>>()?;
             for other in one..parts {
-                let right = if other == one { None } else { Some(Loaded::new(self.sets.load(other)?, by)) };
-                let join = Join { by, left: &left, index: &index, right: right.as_ref(), compare };
-                join.run(&mut |pair| take(pair, host))?;
+                interrupt::check();
+                let right = if other == one { None } else { Some(Loaded::new(self.sets.load(other)?)?) };
+                for index in &indexes {
+                    let works = (0..self.threads.max(1)).map(|_| Work::new(index));
+                    let mut works = works.collect::<Result<Vec<Work>>>()?;
+                    let join = Join { by, left: &left, index, right: right.as_ref(), compare };
+                    join.run(&mut works, host, &mut take)?;
+                }
             }
         }
         Ok(())

@@ -1,12 +1,14 @@
 //! The prefix filter: joins one part of the sets with another.
 
 use super::sets::Counts;
-use crate::external::Result;
-use crate::interrupt::{self, Meter};
-use crate::memory::{self, Grow, OrRaise, Room};
+use crate::external::{Host, Result, on_threads};
+use crate::interrupt::{Meter, sort_unstable_by};
+use crate::memory::{self, Grow, OrRaise, Room, collect};
 use crate::similarity::overlap::{at_least, overlap_needed, shared};
 use crate::similarity::{Frequencies, Likeness, sketch};
 use rustc_hash::FxHashMap;
+use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// Two similar texts.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -38,7 +40,7 @@ pub struct Jaccard;
 
 impl Compare for Jaccard {}
 
-/// A part in memory: its sets by size, the smallest first.
+/// A part in memory, as the join needs it: its sets by size, the smallest first.
 pub(super) struct Loaded {
     words: Vec<u64>,
     sets: Vec<Set>,
@@ -49,11 +51,15 @@ struct Set {
     id: i64,
     from: usize,
     size: usize,
+    /// N-grams of which a similar set shares one, behind all of them.
+    rare: usize,
+    /// The level below which all n-grams are among those.
+    cut: u8,
     sketch: u128,
     /// The sum of the squares of its weights, if weights are known.
     square: f64,
-    /// What its n-grams of each level and above are of it: of their number, and of its length as a vector of weights.
-    above: [Share; LEVELS],
+    /// The shares of it that its n-grams of each level and above are.
+    above: [u64; LEVELS / PER_WORD],
 }
 
 /// Levels of frequency, each of n-grams twice as frequent as the one below.
@@ -63,12 +69,15 @@ fn level((count, _): (u32, u64)) -> usize {
     (count.max(1).ilog2() as usize).min(LEVELS - 1)
 }
 
-/// Shares in 255ths, no less than they are.
+/// Of the number of a set's n-grams, and of its length as a vector of weights, in 255ths, no less than they are.
 #[derive(Clone, Copy, Default)]
 struct Share {
     size: u8,
     length: u8,
 }
+
+/// Shares in a word.
+const PER_WORD: usize = 4;
 
 impl Share {
     fn new(size: f64, square: f64) -> Share {
@@ -91,7 +100,7 @@ pub(super) struct Threshold<'a> {
 impl Threshold<'_> {
     /// The n-grams of a set of which it must share one, the rarest first. All of the levels below that which is returned are
     /// among them.
-    fn rarest(self, set: &Set, grams: &[u64], ranked: &mut Vec<(u32, u64)>, into: &mut Vec<Rare>) -> usize {
+    fn rarest(self, square: f64, grams: &[u64], ranked: &mut Vec<(u32, u64)>, into: &mut Vec<Rare>) -> usize {
         ranked.clear();
         into.clear();
         ranked.room(grams.len()).or_raise();
@@ -109,28 +118,47 @@ impl Threshold<'_> {
             return cut;
         };
         ranked.sort_unstable();
-        let mut left = set.square;
+        let mut left = square;
         for (at, &rank) in ranked.iter().enumerate() {
             // As wide as rounding may be.
-            let tail = ((left / set.square).max(0.0).sqrt() * (1.0 + 1e-6)) as f32;
+            let tail = ((left / square).max(0.0).sqrt() * (1.0 + 1e-6)) as f32;
             if at >= prefix && f64::from(tail) < self.least {
                 return level(rank);
             }
-            let square = weights.weight(rank.1).powi(2);
-            into.push(Rare { gram: rank.1, tail, square });
-            left -= square;
+            let own = weights.weight(rank.1).powi(2);
+            into.push(Rare { gram: rank.1, tail, square: own as f32 });
+            left -= own;
         }
         LEVELS
     }
 }
 
+impl Set {
+    fn share_above(&self, level: u8) -> Share {
+        let level = usize::from(level);
+        let word = self.above.get(level / PER_WORD).copied().unwrap_or_default();
+        let [size, length, ..] = (word >> (16 * (level % PER_WORD))).to_le_bytes();
+        Share { size, length }
+    }
+}
+
+/// Words of a set before its n-grams.
+const HEAD: usize = 7 + LEVELS / PER_WORD;
+
 impl Loaded {
-    pub(super) fn new(words: Vec<u64>, by: Threshold<'_>) -> Loaded {
+    /// The words of a part from the sets of their n-grams.
+    pub(super) fn prepared(words: &[u64], by: Threshold<'_>) -> Result<Vec<u64>> {
         let (mut sets, mut at) = (Vec::new(), 0);
         while at < words.len() {
-            let (id, size, from) = (words[at] as i64, words[at + 1] as usize, at + 2);
-            let (mut sketch, mut square, mut of_level) = (0, 0.0, [(0.0, 0.0); LEVELS]);
-            for &gram in &words[from..from + size] {
+            let (size, from) = (words[at + 1] as usize, at + 2);
+            sets.grow((words[at], &words[from..from + size]))?;
+            at = from + size;
+        }
+        sort_unstable_by(&mut sets, |a, b| (a.1.len(), a.1.as_ptr()).cmp(&(b.1.len(), b.1.as_ptr())));
+        let (mut made, mut ranked, mut rare) = (Vec::new(), Vec::new(), Vec::new());
+        for (id, grams) in sets {
+            let (mut sketch, mut square, mut of_level) = (0u128, 0.0, [(0.0, 0.0); LEVELS]);
+            for &gram in grams {
                 sketch ^= 1 << sketch::bit(gram, 2);
                 let own = by.weights.map_or(0.0, |it| it.weight(gram).powi(2));
                 // Added up as for any pair, to the last bit: pairs at the limit are found or not as they are judged.
@@ -139,27 +167,65 @@ impl Loaded {
                 *count += 1.0;
                 *sum += own;
             }
-            let (mut above, mut left) = ([Share::default(); LEVELS], (0.0, 0.0));
-            for (share, it) in above.iter_mut().zip(of_level).rev() {
+            let (mut above, mut left) = ([0; LEVELS / PER_WORD], (0.0, 0.0));
+            for (level, it) in of_level.iter().enumerate().rev() {
                 left = (left.0 + it.0, left.1 + it.1);
-                *share = Share::new(left.0 / size as f64, left.1 / square.max(f64::MIN_POSITIVE));
+                let Share { size, length } =
+                    Share::new(left.0 / grams.len() as f64, left.1 / square.max(f64::MIN_POSITIVE));
+                let share = u64::from(u16::from_le_bytes([size, length]));
+                above[level / PER_WORD] |= share << (16 * (level % PER_WORD));
             }
-            sets.grow(Set { id, from, size, sketch, square, above }).or_raise();
-            at = from + size;
+            let cut = by.rarest(square, grams, &mut ranked, &mut rare);
+            made.room(HEAD + grams.len() + 2 * rare.len())?;
+            made.extend([id, grams.len() as u64, rare.len() as u64, cut as u64]);
+            made.extend([sketch as u64, (sketch >> 64) as u64, square.to_bits()]);
+            made.extend(above);
+            made.extend(grams);
+            made.extend(rare.iter().flat_map(|rare| rare.words()));
         }
-        sets.sort_unstable_by_key(|set| (set.size, set.from));
-        Loaded { words, sets }
+        Ok(made)
+    }
+
+    /// As prepared.
+    pub(super) fn new(words: Vec<u64>) -> Result<Loaded> {
+        let (mut sets, mut at) = (Vec::new(), 0);
+        while let Some((&[id, size, rare, cut, low, high, square, ref above @ ..], _)) =
+            words[at..].split_first_chunk::<HEAD>()
+        {
+            let (size, rare, from) = (size as usize, rare as usize, at + HEAD);
+            sets.grow(Set {
+                id: id as i64,
+                from,
+                size,
+                rare,
+                cut: cut as u8,
+                sketch: u128::from(low) | u128::from(high) << 64,
+                square: f64::from_bits(square),
+                above: *above,
+            })?;
+            at = from + size + 2 * rare;
+        }
+        Ok(Loaded { words, sets })
+    }
+
+    /// How many sets there are.
+    pub(super) fn len(&self) -> usize {
+        self.sets.len()
     }
 
     fn grams(&self, set: &Set) -> &[u64] {
         &self.words[set.from..set.from + set.size]
+    }
+
+    fn rare(&self, set: &Set) -> impl Iterator<Item = Rare> {
+        let from = set.from + set.size;
+        self.words[from..from + 2 * set.rare].as_chunks().0.iter().map(Rare::new)
     }
 }
 
 /// A set that has an n-gram in its prefix, with the figures that reject most candidates.
 #[derive(Clone, Copy)]
 struct Holder {
-    gram: u64,
     set: u32,
     size: u32,
     /// Of the n-gram in the set, the rarest being the first.
@@ -173,52 +239,60 @@ struct Rare {
     gram: u64,
     tail: f32,
     /// Of its weight.
-    square: f64,
+    square: f32,
+}
+
+impl Rare {
+    fn new(&[gram, other]: &[u64; 2]) -> Rare {
+        let [tail, square] = [other as u32, (other >> 32) as u32].map(f32::from_bits);
+        Rare { gram, tail, square }
+    }
+
+    fn words(&self) -> [u64; 2] {
+        [self.gram, u64::from(self.tail.to_bits()) | u64::from(self.square.to_bits()) << 32]
+    }
 }
 
 /// What a set is known to share.
 #[derive(Clone, Copy, Default)]
 struct Met {
-    shared: usize,
-    product: f64,
+    shared: u32,
+    product: f32,
 }
 
-/// The prefixes of a part's sets by n-gram.
+/// Sets whose prefixes are looked at together: what is met of them stays in the processor's cache.
+pub(super) const BLOCK: usize = 1 << 14;
+
+/// The prefixes of some of a part's sets by n-gram.
 pub(super) struct Index {
+    sets: Range<usize>,
     holders: Vec<Holder>,
     by_gram: FxHashMap<u64, (u32, u32)>,
-    /// For each set the level below which all its n-grams are in the prefix.
-    cuts: Vec<u8>,
 }
 
 impl Index {
-    /// `alone`: the part is joined only with itself, where n-grams in the prefix of a single set are useless.
-    pub(super) fn new(part: &Loaded, by: Threshold<'_>, alone: bool) -> Index {
-        let (mut holders, mut cuts) = (Vec::new(), Vec::new());
-        let (mut ranked, mut prefix) = (Vec::new(), Vec::new());
-        for (at, set) in part.sets.iter().enumerate() {
-            cuts.grow(by.rarest(set, part.grams(set), &mut ranked, &mut prefix) as u8).or_raise();
-            holders.room(prefix.len()).or_raise();
-            holders.extend(prefix.iter().enumerate().map(|(position, &Rare { gram, tail, .. })| Holder {
-                gram,
-                set: at as u32,
-                size: set.size as u32,
-                position: position as u32,
-                tail,
+    /// `alone`: the sets are joined only with each other, where n-grams in the prefix of a single set are useless.
+    pub(super) fn new(part: &Loaded, sets: Range<usize>, alone: bool) -> Result<Index> {
+        let mut all: Vec<(u64, Holder)> = Vec::new();
+        for (at, set) in sets.clone().zip(&part.sets[sets.clone()]) {
+            all.room(set.rare)?;
+            all.extend(part.rare(set).zip(0..).map(|(Rare { gram, tail, .. }, position)| {
+                (gram, Holder { set: at as u32, size: set.size as u32, position, tail })
             }));
         }
         // The number of a set grows with its size.
-        interrupt::sort_unstable_by(&mut holders, |a, b| (a.gram, a.set).cmp(&(b.gram, b.set)));
+        sort_unstable_by(&mut all, |a, b| (a.0, a.1.set).cmp(&(b.0, b.1.set)));
         let mut by_gram = FxHashMap::default();
         let mut from = 0;
-        for run in holders.chunk_by(|a, b| a.gram == b.gram) {
+        for run in all.chunk_by(|a, b| a.0 == b.0) {
             if run.len() > 1 || !alone {
-                by_gram.room(1).or_raise();
-                by_gram.insert(run[0].gram, (from as u32, (from + run.len()) as u32));
+                by_gram.room(1)?;
+                by_gram.insert(run[0].0, (from as u32, (from + run.len()) as u32));
             }
             from += run.len();
         }
-        Index { holders, by_gram, cuts }
+        let holders = collect(all.into_iter().map(|it| it.1))?;
+        Ok(Index { sets, holders, by_gram })
     }
 
     fn holders(&self, gram: u64) -> &[Holder] {
@@ -226,53 +300,104 @@ impl Index {
     }
 }
 
-/// Two parts to be joined, the first by its index.
+/// Two parts to be joined, the first by the index of some of its sets.
 pub(super) struct Join<'a> {
     pub by: Threshold<'a>,
     pub left: &'a Loaded,
     pub index: &'a Index,
     /// `None`: the left one with itself.
     pub right: Option<&'a Loaded>,
-    pub compare: &'a dyn Compare,
+    pub compare: &'a (dyn Compare + Sync),
+}
+
+/// Sets that a thread takes at a time.
+const STRIDE: usize = 16;
+/// Pairs that are found before they are taken, but for those of the sets that threads are at.
+const WAITING: usize = 1 << 18;
+
+/// What a thread works with.
+pub(super) struct Work {
+    met: Vec<Met>,
+    candidates: Vec<u32>,
+    squares: Vec<f64>,
+}
+
+impl Work {
+    /// For a join by the index.
+    pub(super) fn new(index: &Index) -> Result<Work> {
+        Ok(Work {
+            met: memory::filled(Met::default(), index.sets.len())?,
+            candidates: Vec::new(),
+            squares: Vec::new(),
+        })
+    }
 }
 
 impl Join<'_> {
-    pub(super) fn run(&self, take: &mut dyn FnMut(SimilarPair) -> Result<()>) -> Result<()> {
+    pub(super) fn run<H: Host>(
+        &self,
+        works: &mut [Work],
+        host: &mut H,
+        take: &mut dyn FnMut(SimilarPair, &mut H) -> Result<()>,
+    ) -> Result<()> {
+        let (from, to) = match self.right {
+            Some(right) => (0, right.sets.len()),
+            None => (self.index.sets.start, self.left.sets.len()),
+        };
+        let mut strides = collect((from..to).step_by(STRIDE).map(|at| at..to.min(at + STRIDE)))?;
+        while !strides.is_empty() {
+            let waiting = AtomicUsize::new(0);
+            let find = |work: &mut Work, sets: &Range<usize>| {
+                (waiting.load(Relaxed) < WAITING).then(|| {
+                    let found = self.find(sets.clone(), work);
+                    waiting.fetch_add(found.len(), Relaxed);
+                    found
+                })
+            };
+            let found = on_threads(&strides, works, host, find)?;
+            let mut later = found.iter().map(Option::is_none);
+            strides.retain(|_| later.next() == Some(true));
+            for pair in found.into_iter().flatten().flatten() {
+                take(pair, host)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The pairs of some sets of the right part with those of the index.
+    fn find(&self, sets: Range<usize>, work: &mut Work) -> Vec<SimilarPair> {
+        let (mut found, mut meter) = (Vec::new(), Meter::new());
         let right = self.right.unwrap_or(self.left);
-        let mut met = memory::filled(Met::default(), self.left.sets.len())?;
-        let (mut ranked, mut prefix, mut candidates, mut squares) =
-            (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        let mut meter = Meter::new();
-        for (number, x) in right.sets.iter().enumerate() {
-            let cut = self.by.rarest(x, right.grams(x), &mut ranked, &mut prefix);
-            let before = if self.right.is_none() { number } else { self.left.sets.len() };
+        let Work { met, candidates, squares } = work;
+        for (number, x) in sets.clone().zip(&right.sets[sets]) {
+            let before = if self.right.is_none() { number } else { usize::MAX };
             meter.work(x.size);
-            for (position, rare) in prefix.iter().enumerate() {
+            for (position, rare) in right.rare(x).enumerate() {
                 let holders = self.index.holders(rare.gram);
                 meter.work(holders.len());
-                self.collect(x, (position, rare), before, holders, &mut met, &mut candidates);
+                self.collect(x, (position, rare), before, holders, met, candidates);
             }
-            if let Some(weights) = self.by.weights {
-                squares.clear();
-                squares.room(x.size).or_raise();
-                squares.extend(right.grams(x).iter().map(|&gram| weights.weight(gram).powi(2)));
-            }
+            squares.clear();
             for y in candidates.drain(..) {
-                let (met, other) = (std::mem::take(&mut met[y as usize]), &self.left.sets[y as usize]);
-                let cut = cut.min(usize::from(self.index.cuts[y as usize]));
-                if !self.may_reach(x, other, met, cut) {
+                let other = &self.left.sets[y as usize];
+                let met = std::mem::take(&mut met[y as usize - self.index.sets.start]);
+                if !self.may_reach(x, other, met) {
                     continue;
                 }
                 meter.work(x.size + other.size);
                 if !self.compare.may(x.id, other.id) {
                     continue;
                 }
-                if let Some(pair) = self.compare((right.grams(x), &squares), x, other) {
-                    take(pair)?;
+                if let Some(weights) = self.by.weights.filter(|_| squares.is_empty()) {
+                    squares.room(x.size).or_raise();
+                    squares.extend(right.grams(x).iter().map(|&gram| weights.weight(gram).powi(2)));
+                }
+                if let Some(pair) = self.compare((right.grams(x), squares), x, other) {
+                    found.grow(pair).or_raise();
                 }
             }
         }
-        Ok(())
+        found
     }
 
     /// The sets among `holders` of an n-gram that may be similar enough to `x`,
@@ -280,7 +405,7 @@ impl Join<'_> {
     fn collect(
         &self,
         x: &Set,
-        (position, rare): (usize, &Rare),
+        (position, rare): (usize, Rare),
         before: usize,
         holders: &[Holder],
         met: &mut [Met],
@@ -303,7 +428,7 @@ impl Join<'_> {
             if set >= before {
                 break;
             }
-            let so_far = &mut met[set];
+            let so_far = &mut met[set - self.index.sets.start];
             if so_far.shared == 0 {
                 // A set that was here before shares a rarer n-gram too, so only
                 // the first meeting bounds what is left to share.
@@ -324,12 +449,13 @@ impl Join<'_> {
     }
 
     /// Whether two sets may be similar that share what they do below a level, and anything from it on.
-    fn may_reach(&self, x: &Set, other: &Set, met: Met, cut: usize) -> bool {
-        let [a, b] = [x, other].map(|set| set.above.get(cut).copied().unwrap_or_default());
-        let most = met.shared + a.of(x.size).min(b.of(other.size));
+    fn may_reach(&self, x: &Set, other: &Set, met: Met) -> bool {
+        let cut = x.cut.min(other.cut);
+        let [a, b] = [x, other].map(|set| set.share_above(cut));
+        let most = met.shared as usize + a.of(x.size).min(b.of(other.size));
         let lengths = (x.square * other.square).sqrt().max(f64::MIN_POSITIVE);
         // As wide as rounding may be.
-        let cosine = met.product / lengths * (1.0 + 1e-6)
+        let cosine = f64::from(met.product) / lengths * (1.0 + 1e-4)
             + f64::from(a.length) * f64::from(b.length) / (255.0 * 255.0);
         most >= overlap_needed(self.by.least, x.size, other.size)
             || self.by.weights.is_some() && cosine >= self.by.least

@@ -3,7 +3,7 @@
 //! Frequencies are counted in a table of fixed size: two n-grams that share a cell both look more frequent than they are,
 //! which costs time and no answer, for the prefix filter needs one order of the n-grams, whichever it is.
 
-use crate::external::{Error, Host, Result, Run, Runs};
+use crate::external::{Host, Result, Spill};
 use crate::hash::GOLDEN;
 use crate::interrupt::{self, Meter};
 use crate::memory::{self, Grow, Room};
@@ -14,9 +14,10 @@ use crate::text::Ngrams;
 const WIDEST_PART: usize = 2 << 20;
 /// The fewest words of a part.
 const NARROWEST_PART: usize = 8 << 10;
-/// Bytes per word of a part while parts are joined: two parts, and the index of one.
-const BYTES_PER_WORD: usize = 64;
-const READ: usize = 1 << 16;
+/// Bytes per n-gram of a part while parts are joined: two parts, and the index of one.
+const BYTES_PER_WORD: usize = 72;
+/// Words that are read at a time.
+const READ: usize = 1 << 13;
 
 /// Sets one after the other: id, number of n-grams, n-grams in order.
 type Words = Vec<u64>;
@@ -53,10 +54,10 @@ impl Counts {
 pub(super) struct Sets<H: Host> {
     n: usize,
     part_words: usize,
-    /// The last part; those before it are in the file, each of so many words.
+    /// The last part; those before it are in the file, each from a byte on and of so many words.
     current: Words,
-    parts: Vec<(Run, usize)>,
-    file: Option<Runs<H::File>>,
+    parts: Vec<(u64, usize)>,
+    file: Option<Stored<H::File>>,
     pub(super) counts: Counts,
     ngrams: Ngrams,
     meter: Meter,
@@ -98,24 +99,65 @@ impl<H: Host> Sets<H> {
 
     fn close_part(&mut self, host: &mut H) -> Result<()> {
         interrupt::check();
-        let file = self.file.get_or_insert_with(|| Runs::new(host.file()));
-        self.parts.grow((file.write(&self.current)?, self.current.len()))?;
+        let file = self.file.get_or_insert_with(|| Stored { file: host.file(), end: 0 });
+        self.parts.grow(file.write(&self.current)?)?;
         self.current.clear();
         Ok(())
     }
 
-    /// No more texts; the number of parts.
-    pub(super) fn close(&mut self) -> usize {
+    /// No more texts; the number of parts, each of which is replaced by what is `prepared` of it.
+    pub(super) fn close(
+        &mut self,
+        host: &mut H,
+        prepared: impl Fn(&[u64]) -> Result<Words>,
+    ) -> Result<usize> {
         self.ngrams = Ngrams::default();
-        self.parts.len() + usize::from(!self.current.is_empty())
+        let mut file = None;
+        for part in 0..self.parts.len() {
+            interrupt::check();
+            let words = prepared(&self.load(part)?)?;
+            let file = file.get_or_insert_with(|| Stored { file: host.file(), end: 0 });
+            self.parts[part] = file.write(&words)?;
+        }
+        self.current = prepared(&self.current)?;
+        self.file = file;
+        Ok(self.parts.len() + usize::from(!self.current.is_empty()))
     }
 
     pub(super) fn load(&mut self, part: usize) -> Result<Words> {
-        let (Some(&(run, words)), Some(file)) = (self.parts.get(part), &mut self.file) else {
-            return Ok(memory::copy(&self.current)?);
-        };
-        let mut loaded = memory::with_capacity(words)?;
-        file.for_each(&[run], READ, |_, word| loaded.grow(word).map_err(Error::from))?;
-        Ok(loaded)
+        match (self.parts.get(part), &mut self.file) {
+            (Some(&part), Some(file)) => file.read(part),
+            _ => Ok(memory::copy(&self.current)?),
+        }
+    }
+}
+
+/// Words in a file.
+struct Stored<F> {
+    file: F,
+    end: u64,
+}
+
+impl<F: Spill> Stored<F> {
+    /// Where they begin, and how many they are.
+    fn write(&mut self, words: &[u64]) -> Result<(u64, usize)> {
+        let from = self.end;
+        for some in words.chunks(READ) {
+            let bytes = memory::collect(some.iter().flat_map(|word| word.to_le_bytes()))?;
+            self.file.append(&bytes)?;
+            self.end += bytes.len() as u64;
+        }
+        Ok((from, words.len()))
+    }
+
+    fn read(&mut self, (mut at, count): (u64, usize)) -> Result<Words> {
+        let (mut words, mut bytes) = (memory::with_capacity(count)?, Vec::new());
+        while words.len() < count {
+            bytes.resize(size_of::<u64>() * READ.min(count - words.len()), 0);
+            self.file.read(at, &mut bytes)?;
+            at += bytes.len() as u64;
+            words.extend(bytes.as_chunks().0.iter().map(|bytes| u64::from_le_bytes(*bytes)));
+        }
+        Ok(words)
     }
 }
