@@ -12,7 +12,7 @@ from pathlib import Path
 
 # From the bottom up. A room may use those on floors below its own; those of src also the crates core and papers.
 FLOORS = {
-    "core": ["cpu external hash interrupt memory random", "text", "fingerprint", "features", "banding similarity",
+    "core": ["external hash interrupt memory random", "text", "fingerprint", "features", "banding similarity",
              "groups words", "records", "details", "dedup", "evaluate", "report"],
     "src": ["pg", "banding corpus", "fingerprint", "table", "papers similarity", "dedup groups",
             "evaluate guard report setup"],

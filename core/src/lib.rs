@@ -5,7 +5,6 @@
 #![deny(unsafe_code)]
 
 pub mod banding;
-mod cpu;
 pub mod dedup;
 pub mod details;
 pub mod evaluate;

@@ -1,12 +1,12 @@
 //! Stars: every row that goes was verified against the row that is kept for it.
 
 use super::Decided;
-use crate::cpu::by_cpu;
 use crate::external::Result;
 use crate::fingerprint::{LANES, any_near, hamming};
 use crate::groups::UnionFind;
 use crate::interrupt::{checked, sort_unstable_by};
 use crate::memory::{Grow, Room, filled};
+use multiversion::multiversion;
 
 /// Divides connected components into stars. Each of `texts`, in their order, repeats the nearest one kept so far that `verify`
 /// says it does within `distance`, the first of those equally near; or it is kept. What is decided stands over that.
@@ -65,22 +65,24 @@ pub fn stars(
     Ok(groups)
 }
 
-by_cpu! {
-    /// The distances and places of the fingerprints within `distance` of one.
-    fn find_near(fps: &[u64], fp: u64, distance: u32, near: &mut Vec<(u32, usize)>) -> Result<()> {
-        near.clear();
-        for (lanes, place) in fps.chunks(LANES).zip((0..).step_by(LANES)) {
-            // Of a known number vectors are made.
-            let any = match lanes.first_chunk::<LANES>() {
-                Some(lanes) => any_near(fp, lanes, distance),
-                None => any_near(fp, lanes, distance),
-            };
-            if any {
-                near.room(LANES)?;
-                let places = lanes.iter().zip(place..).map(|(&other, place)| (hamming(fp, other), place));
-                near.extend(places.filter(|near| near.0 <= distance));
-            }
+/// The distances and places of the fingerprints within `distance` of one.
+#[multiversion(targets(
+    "x86_64+avx2+bmi1+bmi2+popcnt+avx512f+avx512vl+avx512vpopcntdq",
+    "x86_64+avx2+bmi1+bmi2+popcnt"
+))]
+fn find_near(fps: &[u64], fp: u64, distance: u32, near: &mut Vec<(u32, usize)>) -> Result<()> {
+    near.clear();
+    for (lanes, place) in fps.chunks(LANES).zip((0..).step_by(LANES)) {
+        // Of a known number vectors are made.
+        let any = match lanes.first_chunk::<LANES>() {
+            Some(lanes) => any_near(fp, lanes, distance),
+            None => any_near(fp, lanes, distance),
+        };
+        if any {
+            near.room(LANES)?;
+            let places = lanes.iter().zip(place..).map(|(&other, place)| (hamming(fp, other), place));
+            near.extend(places.filter(|near| near.0 <= distance));
         }
-        Ok(())
     }
+    Ok(())
 }

@@ -7,9 +7,9 @@
 use super::blocking::{BLOCKS, Blocking, ball};
 use super::connected::{Connected, Rest};
 use super::rows::{Hit, ROWS_PER_CHECK, Side};
-use crate::cpu::by_cpu;
 use crate::fingerprint::{LANES, any_near};
 use crate::memory::{Grow, OrRaise, Room, filled};
+use multiversion::multiversion;
 
 /// Lists of fewer pairs than this are compared pair by pair.
 const SMALL: usize = 1 << 15;
@@ -301,46 +301,50 @@ fn halve(fps: &[u64], (distance, shift): (u32, u32), halves: &mut Vec<u32>) {
     halves.extend(std::iter::repeat_n(fps.first().map_or(0, |&fp| !half(fp)), LANES));
 }
 
-by_cpu! {
-    /// The next of the fingerprints on the left, from a place of either side on, and the place on the right, in steps of
-    /// [`LANES`], where one of the lanes may be within `distance` of it; the end of the left if there is none. Another on
-    /// the left begins on the right at the place `next`, or at that and its own. On the right the halves, padded, are given
-    /// too.
-    fn next_candidates(
-        left: &[u64],
-        right: (&[u64], &[u32]),
-        at: (usize, usize),
-        next: (usize, bool),
-        near: (u32, u32),
-    ) -> (usize, usize) {
-        let ((fps, halves), (mut i, mut from), (distance, shift)) = (right, at, near);
-        while let Some(&fp) = left.get(i) {
-            let half = (fp >> shift) as u32;
-            while from < fps.len() {
-                let lanes = || halves[from..].first_chunk::<LANES>().expect("padded by the caller");
-                let found = match distance {
-                    0 => any_within::<0>(half, lanes()),
-                    1 => any_within::<1>(half, lanes()),
-                    2 => any_within::<2>(half, lanes()),
-                    3 => any_within::<3>(half, lanes()),
-                    4..WHOLE => lanes().iter().fold(false, |any, lane| any | ((lane ^ half).count_ones() <= distance)),
-                    _ => match (fps[from..].first_chunk::<LANES>(), fps.last_chunk::<LANES>()) {
-                        (Some(lanes), _) => any_near(fp, lanes, distance),
-                        // Some of these were compared before.
-                        (None, Some(lanes)) => any_near(fp, lanes, distance),
-                        (None, None) => any_near(fp, &fps[from..], distance),
-                    },
-                };
-                if found {
-                    return (i, from);
+/// The next of the fingerprints on the left, from a place of either side on, and the place on the right, in steps of
+/// [`LANES`], where one of the lanes may be within `distance` of it; the end of the left if there is none. Another on
+/// the left begins on the right at the place `next`, or at that and its own. On the right the halves, padded, are given
+/// too.
+#[multiversion(targets(
+    "x86_64+avx2+bmi1+bmi2+popcnt+avx512f+avx512vl+avx512vpopcntdq",
+    "x86_64+avx2+bmi1+bmi2+popcnt"
+))]
+fn next_candidates(
+    left: &[u64],
+    right: (&[u64], &[u32]),
+    at: (usize, usize),
+    next: (usize, bool),
+    near: (u32, u32),
+) -> (usize, usize) {
+    let ((fps, halves), (mut i, mut from), (distance, shift)) = (right, at, near);
+    while let Some(&fp) = left.get(i) {
+        let half = (fp >> shift) as u32;
+        while from < fps.len() {
+            let lanes = || halves[from..].first_chunk::<LANES>().expect("padded by the caller");
+            let found = match distance {
+                0 => any_within::<0>(half, lanes()),
+                1 => any_within::<1>(half, lanes()),
+                2 => any_within::<2>(half, lanes()),
+                3 => any_within::<3>(half, lanes()),
+                4..WHOLE => {
+                    lanes().iter().fold(false, |any, lane| any | ((lane ^ half).count_ones() <= distance))
                 }
-                from += LANES;
+                _ => match (fps[from..].first_chunk::<LANES>(), fps.last_chunk::<LANES>()) {
+                    (Some(lanes), _) => any_near(fp, lanes, distance),
+                    // Some of these were compared before.
+                    (None, Some(lanes)) => any_near(fp, lanes, distance),
+                    (None, None) => any_near(fp, &fps[from..], distance),
+                },
+            };
+            if found {
+                return (i, from);
             }
-            i += 1;
-            from = if next.1 { next.0 + i } else { next.0 };
+            from += LANES;
         }
-        (i, from)
+        i += 1;
+        from = if next.1 { next.0 + i } else { next.0 };
     }
+    (i, from)
 }
 
 /// Whether any lane differs from `half` in at most `D` bits: clear the lowest
