@@ -17,22 +17,18 @@
 //! second level, one by one.
 
 use super::cost::nearest_distance;
-use super::cursor::Cursor;
 use super::error::Result;
 use super::hot::{BucketState, second_levels};
-use super::key::{BLOCKS, Position, Tree};
+use super::key::BLOCKS;
 use super::meta::Index;
-use super::ranges::{Filter, Ranges};
 use super::scan::{Hit, RangeScan};
-use super::schedule::{MAX_DISTANCE, Radii, Shell, buckets_within, leaves_read};
+use super::schedule::{MAX_DISTANCE, Radii, buckets_within, leaves_read};
 use super::storage::Pages;
 
 /// Rows that wait at most: 1.5 MB.
 const MOST_WAITING: usize = 1 << 16;
 /// The largest distance for which reading shells pays; beyond it the scan reads whole trees.
-const FAR_HORIZON: u32 = 20;
-/// About as many random rows are nearer than the near horizon.
-const WITHIN_NEAR: f64 = 30.0;
+const HORIZON: u32 = 20;
 /// About as many random rows does the first pass over a whole tree keep; each pass multiplies that.
 const LEAST_PER_PASS: f64 = 1000.0;
 const PASS_GROWTH: f64 = 30.0;
@@ -56,8 +52,6 @@ pub struct NearestScan {
     ready: Vec<Hit>,
     waiting: Waiting,
     radii: Radii,
-    /// Rows further away are not kept; 0 = not chosen yet.
-    horizon: u32,
     /// An estimate of the rows in the index.
     rows: f64,
     /// Random rows that the next pass over a whole tree should keep, about.
@@ -88,7 +82,7 @@ impl Waiting {
         Waiting { by_distance: Vec::new(), len: 0, cut }
     }
 
-    pub(super) fn add(&mut self, hit: Hit) {
+    fn add(&mut self, hit: Hit) {
         if hit.distance >= self.cut {
             return;
         }
@@ -103,6 +97,21 @@ impl Waiting {
             self.len -= furthest.len();
             self.cut = self.by_distance.len() as u32;
         }
+    }
+
+    /// Adds what a search finds, as long as there is room for rows at `least`: `next` appends rows up to a distance, and says
+    /// whether more may follow.
+    pub(super) fn fill(
+        &mut self,
+        least: u32,
+        mut next: impl FnMut(u32, &mut Vec<Hit>) -> Result<bool>,
+    ) -> Result<()> {
+        let (mut hits, mut more) = (Vec::new(), true);
+        while more && self.cut > least {
+            more = next(self.cut - 1, &mut hits)?;
+            hits.drain(..).for_each(|hit| self.add(hit));
+        }
+        Ok(())
     }
 
     fn take(&mut self, distance: u32) -> Vec<Hit> {
@@ -130,9 +139,8 @@ impl NearestScan {
             stream: None,
             done: 0,
             ready: Vec::new(),
-            waiting: Waiting::new(FAR_HORIZON.min(limit) + 1),
+            waiting: Waiting::new(HORIZON.min(limit) + 1),
             radii: [-1; BLOCKS],
-            horizon: 0,
             rows: 0.0,
             per_pass: LEAST_PER_PASS,
             reads: 0,
@@ -206,7 +214,8 @@ impl NearestScan {
         }
         self.done += 1;
         if matches!(self.method, Some(Method::Shells)) {
-            self.shells_again();
+            self.waiting = Waiting::new(HORIZON.min(self.limit) + 1);
+            self.radii = [-1; BLOCKS];
         }
         Ok(())
     }
@@ -216,109 +225,62 @@ impl NearestScan {
         self.radii.iter().map(|r| r + 1).sum::<i32>() as u32
     }
 
+    /// Keeps the nearest rows that a scan finds.
+    fn fill<P: Pages>(&mut self, pages: &P, mut scan: RangeScan) -> Result<RangeScan> {
+        self.waiting.fill(self.done, |furthest, hits| {
+            scan.narrow(furthest);
+            scan.next_batch(pages, 1024, hits)
+        })?;
+        self.reads += scan.pages_read();
+        Ok(scan)
+    }
+
     /// Covers one more distance by reading one shell.
     fn grow<P: Pages>(&mut self, pages: &P) -> Result<()> {
-        let (scope, covered) = (self.scope.unwrap_or_default(), self.covered());
+        let covered = self.covered();
         // Blocks in turn: the radii stay as even as can be.
-        let i = (covered as usize) % BLOCKS;
+        let i = covered as usize % BLOCKS;
         self.radii[i] += 1;
-        let (tree, radius) = (Tree::main(i), self.radii[i] as u32);
-        let root = self.index.root_of(tree)?;
-        let query = tree.key(self.query);
-        let ranges = Ranges::Buckets(scope, Shell { center: (query >> 48) as u16, lo: radius, hi: radius });
-        let mut cursor = Cursor::new(pages, tree, root, ranges);
-        let mut mark = Position::MIN;
-        let mut first = true;
-        while let Some(target) = ranges.next(mark) {
-            let page = cursor.seek(target)?;
-            if std::mem::take(&mut first) {
-                let shell = buckets_within(radius as i32, radius as i32);
-                let all = cursor.leaves.unwrap_or(f64::INFINITY);
-                if self.horizon == 0 {
-                    self.rows = all * pages.body_len() as f64 / 11.0;
-                    self.horizon = nearest_distance(self.rows, WITHIN_NEAR, 0).min(FAR_HORIZON);
-                    self.waiting.cut = self.waiting.cut.min(self.horizon + 1);
-                }
-                // The next three steps cost as much again, and the whole tree once.
-                if leaves_read(all, shell) * BLOCKS as f64 > all {
-                    self.reads += cursor.reads;
-                    self.change_to_whole();
-                    return Ok(());
-                }
-            }
-            let (done, waiting) = (self.done, &mut self.waiting);
-            let near = (self.scope, self.query, waiting.cut.saturating_sub(1));
-            page.hits(near, Filter::Shell(i, self.radii), (mark, Position::MAX), |hit| {
-                if hit.distance >= done {
-                    waiting.add(hit);
-                }
-            })?;
-            match page.high() {
-                Some(high) if self.waiting.cut > done => mark = high,
-                _ => break,
-            }
-        }
-        self.reads += cursor.reads;
+        let scan = self.between(self.done, HORIZON).of_shell(i, self.radii);
+        let scan = self.fill(pages, scan)?;
         if (self.done..self.waiting.cut).contains(&covered) {
             self.ready = self.waiting.take(covered);
             self.done = covered + 1;
         }
+        if let Some(all) = scan.leaves() {
+            self.rows = all * pages.body_len() as f64 / 11.0;
+            // The next step and the three after it cost as much, and the whole tree once.
+            let radius = self.radii[(i + 1) % BLOCKS] + 1;
+            if leaves_read(all, buckets_within(radius, radius)) * BLOCKS as f64 > all {
+                self.method = Some(Method::Whole);
+            }
+        }
         Ok(())
     }
 
-    /// The waiting rows are exhausted up to where rows were dropped: at the horizon, or at a distance that has
-    /// too many.
+    /// The waiting rows are exhausted up to where rows were dropped: at the horizon, or at a distance that has too many.
     fn beyond_cut(&mut self) {
-        if self.waiting.cut > self.horizon {
-            return self.shells_again();
+        if self.waiting.cut > HORIZON {
+            self.method = Some(Method::Whole);
+        } else {
+            self.stream = Some(self.next_distance());
         }
-        self.waiting = Waiting::new(0);
-        self.stream = Some(self.next_distance());
-    }
-
-    /// Reads shells again for the rows not returned yet: up to the near horizon, from there on up to the far one,
-    /// and not beyond.
-    fn shells_again(&mut self) {
-        if self.done > self.horizon {
-            if self.horizon >= FAR_HORIZON {
-                return self.change_to_whole();
-            }
-            self.horizon = FAR_HORIZON;
-        }
-        self.waiting = Waiting::new(self.horizon.min(self.limit) + 1);
-        self.radii = [-1; BLOCKS];
-    }
-
-    /// Drops the waiting rows: none has been returned, and a pass finds them again.
-    fn change_to_whole(&mut self) {
-        self.waiting = Waiting::new(0);
-        self.method = Some(Method::Whole);
     }
 
     /// Reads one whole tree for the nearest rows not returned yet.
     fn pass<P: Pages>(&mut self, pages: &P) -> Result<()> {
         // Not more than may be asked for next: a row too far away costs only the computation of its distance.
         let furthest = nearest_distance(self.rows, self.per_pass, self.done).min(self.limit);
-        let mut waiting = Waiting::new(furthest + 1);
         self.per_pass *= PASS_GROWTH;
-        let mut scan = self.between(self.done, self.limit).whole();
-        let mut hits = Vec::new();
-        loop {
-            scan.narrow(waiting.cut.saturating_sub(1));
-            let more = scan.next_batch(pages, 1024, &mut hits)?;
-            hits.drain(..).for_each(|hit| waiting.add(hit));
-            if !more || waiting.cut <= self.done {
-                break;
-            }
-        }
-        self.reads += scan.pages_read();
-        if waiting.cut <= self.done {
+        self.waiting = Waiting::new(furthest + 1);
+        self.fill(pages, self.between(self.done, self.limit).whole())?;
+        if self.waiting.cut <= self.done {
             // The very next distance has too many rows to keep.
             self.stream = Some(Box::new(self.next_distance().whole()));
             return Ok(());
         }
-        self.ready = waiting.from(self.done);
-        self.done = waiting.cut;
+        self.ready = self.waiting.from(self.done);
+        self.done = self.waiting.cut;
         Ok(())
     }
 }

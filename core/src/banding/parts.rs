@@ -309,12 +309,10 @@ impl PartsNearest {
         let Pass { index, scope, query, least, distance, memory, .. } = &self.all;
         let (least, mut waiting) = (*least, Waiting::new(distance + 1));
         let mut pass = Pass::new(index, *scope, query, (least, *distance), *memory);
-        let (mut hits, mut more) = (Vec::new(), true);
-        while more && waiting.cut > least {
-            more = pass.next_batch(pages, ENTRIES, &mut hits)?;
-            hits.drain(..).for_each(|hit| waiting.add(hit));
-            pass.distance = waiting.cut.saturating_sub(1);
-        }
+        waiting.fill(least, |furthest, hits| {
+            pass.distance = furthest;
+            pass.next_batch(pages, ENTRIES, hits)
+        })?;
         if waiting.cut <= least {
             self.stream = Some(Pass::new(index, *scope, query, (least, least), *memory));
             return Ok(());

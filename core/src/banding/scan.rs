@@ -14,7 +14,7 @@ use super::hot::{self, BucketState};
 use super::key::{BLOCKS, Position, Tid, Tree};
 use super::meta::Index;
 use super::ranges::{Filter, Ranges};
-use super::schedule::{MAX_DISTANCE, Shell, buckets_within, leaves_read, radii};
+use super::schedule::{MAX_DISTANCE, Radii, Shell, buckets_within, leaves_read, radii};
 use super::storage::Pages;
 use std::ops::Deref;
 
@@ -77,6 +77,8 @@ pub struct RangeScan {
     mark: Position,
     state: State,
     reads: u64,
+    /// An estimate of the leaves of the tree read last.
+    leaves: Option<f64>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -107,6 +109,7 @@ impl RangeScan {
             mark: Position::MIN,
             state: State::New,
             reads: 0,
+            leaves: None,
         }
     }
 
@@ -121,7 +124,7 @@ impl RangeScan {
     /// read in order.
     pub fn nulls(index: &Index, scope: Option<u32>) -> Self {
         let mut scan = Self::new(index, 0, 0).in_scope(scope);
-        scan.read(Tree::NULLS, Ranges::of(scan.scope));
+        scan.read(Tree::NULLS, Ranges::of(scan.scope), Filter::Any);
         scan
     }
 
@@ -132,18 +135,26 @@ impl RangeScan {
     }
 
     fn read_whole(&mut self) {
-        self.read(Tree::main(0), Ranges::of(self.scope));
+        self.read(Tree::main(0), Ranges::of(self.scope), Filter::Any);
     }
 
-    fn read(&mut self, tree: Tree, ranges: Ranges) {
-        self.legs = vec![Leg { tree, ranges, filter: Filter::Any }];
+    /// The same, but of block `i` only the shell at its radius, and rows that no smaller radii reach.
+    pub(crate) fn of_shell(mut self, i: usize, radii: Radii) -> Self {
+        let (tree, radius) = (Tree::main(i), radii[i] as u32);
+        let shell = Shell { center: tree.bucket(self.query), lo: radius, hi: radius };
+        self.read(tree, Ranges::Buckets(self.scope.unwrap_or_default(), shell), Filter::Shell(i, radii));
+        self
+    }
+
+    fn read(&mut self, tree: Tree, ranges: Ranges, filter: Filter) {
+        self.legs = vec![Leg { tree, ranges, filter }];
         self.state = State::Running;
     }
 
     /// All rows of the scopes from one to another, by reading that part of one tree.
     pub(crate) fn of_scopes(index: &Index, fingerprint: u64, first: u32, last: u32) -> Self {
         let mut scan = Self::new(index, fingerprint, MAX_DISTANCE);
-        scan.read(Tree::main(0), Ranges::Scopes(first, last));
+        scan.read(Tree::main(0), Ranges::Scopes(first, last), Filter::Any);
         scan
     }
 
@@ -161,6 +172,7 @@ impl RangeScan {
             let mut cursor = announced.next().map_or_else(|| self.cursor(pages, leg), Ok)?;
             let finished = self.walk(&mut cursor, leg, wanted, hits);
             self.reads += cursor.reads;
+            self.leaves = cursor.leaves;
             drop(cursor);
             match finished? {
                 Walk::Enough => return Ok(true),
@@ -195,7 +207,7 @@ impl RangeScan {
         Ok(Cursor::new(pages, leg.tree, self.index.root_of(leg.tree)?, leg.ranges))
     }
 
-    /// Lowers the distance of the rest of the scan; for a scan of a whole tree.
+    /// Lowers the distance of the rest of the scan; for a scan of a whole tree or a shell.
     pub(crate) fn narrow(&mut self, distance: u32) {
         self.distance = self.distance.min(distance);
     }
@@ -203,6 +215,11 @@ impl RangeScan {
     /// Pages locked so far.
     pub fn pages_read(&self) -> u64 {
         self.reads
+    }
+
+    /// An estimate of the leaves of the tree read last.
+    pub(crate) fn leaves(&self) -> Option<f64> {
+        self.leaves
     }
 
     /// Reads the wanted leaves of a leg from the mark on.
