@@ -8,9 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use common::Rng;
 use common::banding::*;
 use common::watched::{Next, Watched};
-use dedup_core::banding::{
-    CheckSink, Error, Finding, Index, NearestScan, Pages, RangeScan, Tid, Tree, check,
-};
+use dedup_core::banding::{Error, Index, NearestScan, Pages, RangeScan, TREES, Tid, Tree, check};
 
 /// One thing done to an index.
 enum Step {
@@ -71,8 +69,7 @@ fn run_until_crash(steps: &[Step], commits: u32) -> Option<u64> {
                 assert!(!crashed, "crashes once: {error}");
                 crashed = true;
                 pages.recover();
-                let mut findings: Vec<Finding> = Vec::new();
-                check(&pages, false, &mut findings).unwrap();
+                let findings = check(&pages, false, |_, _, _| ()).unwrap();
                 let unused = Index::open(&pages).unwrap().stats(&pages).unwrap().unused;
                 assert!(findings.is_empty() && unused <= 3, "after {commits}: {findings:?}");
                 // The crashed insert's row is dead to PostgreSQL: vacuum removes what is there of it.
@@ -166,8 +163,7 @@ fn banding_threads_meet_without_losing_rows() {
             while !stop.load(Ordering::Relaxed) {
                 index.bulk_delete(&pages, dies).unwrap();
                 index.maintain(&pages).unwrap();
-                let mut findings: Vec<Finding> = Vec::new();
-                check(&pages, false, &mut findings).unwrap();
+                let findings = check(&pages, false, |_, _, _| ()).unwrap();
                 assert!(findings.is_empty(), "{:?}", &findings[..findings.len().min(5)]);
             }
         });
@@ -231,10 +227,9 @@ fn banding_flipped_bytes_never_panic_hang_or_go_unnoticed() {
             };
             pages.overwrite(block, |b| b[at] = byte).unwrap();
         }
-        let mut findings: Vec<Finding> = Vec::new();
-        check(&pages, true, &mut findings).unwrap();
+        let faults = faults(&pages);
         let Ok(index) = Index::open(&pages) else {
-            assert!(!findings.is_empty(), "round {round}");
+            assert!(!faults.is_empty(), "round {round}");
             continue;
         };
         let query = fps[rng.below(1800) as usize];
@@ -248,7 +243,7 @@ fn banding_flipped_bytes_never_panic_hang_or_go_unnoticed() {
                 }
             };
             hits.sort_unstable();
-            if findings.is_empty() {
+            if faults.is_empty() {
                 unnoticed += 1;
                 assert!(ended.is_ok() && hits == brute(&rows, query, d), "round {round} d={d}");
             }
@@ -263,24 +258,12 @@ fn banding_flipped_bytes_never_panic_hang_or_go_unnoticed() {
             let _ = index.insert(&pages, 0, fp, tid(5000 + n as usize));
         }
         let _ = index.bulk_delete(&pages, |t| t.offset() % 2 == 0);
-        let _ = check(&pages, false, &mut findings);
+        let _ = check(&pages, false, |_, _, _| ());
     }
     assert!(unnoticed > 0);
 }
 
 type Damage<'a> = &'a dyn Fn(&mut [u8]);
-
-struct Entries(Vec<(Tree, u64, Tid)>, usize);
-
-impl CheckSink for Entries {
-    fn finding(&mut self, _: Finding) {
-        self.1 += 1;
-    }
-
-    fn entry(&mut self, tree: Tree, fingerprint: u64, tid: Tid) {
-        self.0.push((tree, fingerprint, tid));
-    }
-}
 
 /// Protects what the check promises to find: a lost page, a missing entry, a misplaced entry, a broken
 /// link; and the entries it lists, which heapallindexed relies on.
@@ -290,12 +273,11 @@ fn banding_check_finds_what_is_wrong_and_lists_what_is_there() {
     let (sound, _, rows) = damaged_index(&mut rng);
     assert_sound(&sound, "before");
     let index = Index::open(&sound).unwrap();
-    let mut entries = Entries(Vec::new(), 0);
-    check(&sound, true, &mut entries).unwrap();
-    for i in 0..4 {
-        let of = |e: &&(Tree, u64, Tid)| e.0 == Tree::main(i);
-        let listed: Rows = entries.0.iter().filter(of).map(|(_, fp, tid)| (*tid, *fp)).collect();
-        assert!(listed == rows && entries.0.iter().filter(of).count() == rows.len());
+    let mut entries = vec![Vec::new(); TREES + 1];
+    check(&sound, true, |tree, at, _| entries[tree.number()].push((at.tid, tree.fingerprint(at.key))))
+        .unwrap();
+    for listed in (0..4).map(|i| &entries[Tree::main(i).number()]) {
+        assert!(listed.len() == rows.len() && listed.iter().copied().collect::<Rows>() == rows);
     }
     for (tid, fp) in rows.iter().step_by(50) {
         assert_eq!(index.missing_from(&sound, 0, Some(*fp), *tid).unwrap(), None);
@@ -318,9 +300,8 @@ fn banding_check_finds_what_is_wrong_and_lists_what_is_there() {
         for (what, damage) in damages {
             let pages = copy(&sound);
             pages.overwrite(block, damage).unwrap();
-            let mut findings: Vec<Finding> = Vec::new();
-            check(&pages, true, &mut findings).unwrap();
-            assert!(!findings.is_empty(), "block {block} {what}");
+            let faults = faults(&pages);
+            assert!(!faults.is_empty(), "block {block} {what}");
         }
     }
 }

@@ -1,10 +1,10 @@
-//! Checking an index: the structure of its pages, their order, and that its trees agree.
+//! Checking an index: the structure of its pages and their order.
 //!
 //! Locking: level by level, one shared lock at a time. A page is copied, then its children are read one by one. Children
 //! that have split since are followed by their right links, up to where the copy says that the next child begins. A child
 //! that is not the one that the copy states is read again as long as the tree still leads to it: it may have been
 //! [recycled](super::recycle). So a check may run beside inserts and deletes, and
-//! holds up neither. What compares different moments (trees with one another, pages nothing points to) needs an
+//! holds up neither. What compares different moments (pages nothing points to) needs an
 //! index at rest, and is done only if asked for (`at_rest`).
 //!
 //! All damage is reported, and the check goes on with the next page. It terminates whatever the bytes are:
@@ -14,14 +14,13 @@ use super::cursor::Cursor;
 use super::descend::{Trace, WAYS, descend, retry};
 use super::error::{Astray, Error, Result, Way, moved, sound};
 use super::hot::{BucketState, second_levels, states};
-use super::key::{BLOCKS, Position, TREES, Tid, Tree};
+use super::key::{BLOCKS, Position, Tid, Tree};
 use super::leaf::{Leaf, NARROW};
 use super::meta::{Index, METAPAGE};
 use super::page::{Header, Kind, Separator, find_child, separator};
 use super::ranges::Ranges;
 use super::recycle::first_free;
 use super::storage::Pages;
-use crate::hash::mix64;
 
 /// Damage that a check found.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,39 +39,30 @@ struct Link {
     to: u32,
 }
 
-/// Receives the findings of a check.
-pub trait CheckSink {
-    /// Called for each finding.
-    fn finding(&mut self, finding: Finding);
-
-    /// Called once for each entry of a tree, with locks held: it must not use the index.
-    fn entry(&mut self, _tree: Tree, _fingerprint: u64, _tid: Tid) {}
-}
-
-impl CheckSink for Vec<Finding> {
-    fn finding(&mut self, finding: Finding) {
-        self.push(finding);
-    }
-}
-
-/// Checks a whole index. `at_rest`: nobody changes it meanwhile, and no insert failed since its last bulk
-/// delete; then trees are compared with one another too.
-pub fn check<P: Pages>(pages: &P, at_rest: bool, sink: &mut impl CheckSink) -> Result<()> {
+/// Checks a whole index. `at_rest`: nobody changes it meanwhile. Calls `entry` for each entry of a tree, with whether its
+/// bucket's second level is complete, and with locks held: it must not use the index.
+pub fn check<P: Pages>(
+    pages: &P,
+    at_rest: bool,
+    entry: impl FnMut(Tree, Position, bool),
+) -> Result<Vec<Finding>> {
     let end = pages.len()?;
     let mut check = Check {
         pages,
         at_rest,
-        sink,
+        entry,
+        findings: Vec::new(),
         seen: crate::memory::filled(0, end as usize / 64 + 1)?,
-        all: [Digest::default(); TREES + 1],
-        hot: [Digest::default(); TREES + 1],
         tree: Tree::NULLS,
         root: METAPAGE,
         states: vec![BucketState::Cold; 65536],
     };
     let index = match Index::open(pages) {
         Ok(index) => index,
-        Err(error) => return check.note(None, error),
+        Err(error) => {
+            check.note(None, error)?;
+            return Ok(check.findings);
+        }
     };
     check.see(METAPAGE);
     for i in 0..BLOCKS {
@@ -88,37 +78,32 @@ pub fn check<P: Pages>(pages: &P, at_rest: bool, sink: &mut impl CheckSink) -> R
         for j in 0..4 {
             check.walk(&index, Tree::new(i, j))?;
         }
-        if at_rest {
-            check.compare_second_levels(&index, i);
-        }
     }
     check.states.fill(BucketState::Cold);
     check.walk(&index, Tree::NULLS)?;
     if at_rest {
-        check.compare_main_trees();
         for tree in Tree::all().chain([Tree::NULLS]) {
             check.free(tree)?;
         }
     }
-    check.unreached(&index, end)
+    check.unreached(&index, end)?;
+    Ok(check.findings)
 }
 
-struct Check<'a, P: Pages, S: CheckSink> {
+struct Check<'a, P: Pages, E: FnMut(Tree, Position, bool)> {
     pages: &'a P,
     at_rest: bool,
-    sink: &'a mut S,
+    entry: E,
+    findings: Vec<Finding>,
     /// A bit per page: whether it has been reached.
     seen: Vec<u64>,
-    all: [Digest; TREES + 1],
-    /// Only the entries of buckets whose second level is complete.
-    hot: [Digest; TREES + 1],
     /// The tree that is walked, its root, and the states of its block's buckets.
     tree: Tree,
     root: u32,
     states: Vec<BucketState>,
 }
 
-impl<P: Pages, S: CheckSink> Check<'_, P, S> {
+impl<P: Pages, E: FnMut(Tree, Position, bool)> Check<'_, P, E> {
     /// Reports damage as a finding; passes on other errors.
     fn note(&mut self, tree: Option<Tree>, error: Error) -> Result<()> {
         let (block, what) = match error {
@@ -126,12 +111,12 @@ impl<P: Pages, S: CheckSink> Check<'_, P, S> {
             Error::Version { .. } | Error::Features(_) => (METAPAGE, error.to_string()),
             other => return Err(other),
         };
-        self.sink.finding(Finding { block, tree, what });
+        self.findings.push(Finding { block, tree, what });
         Ok(())
     }
 
     fn find(&mut self, block: u32, tree: Tree, what: impl Into<String>) {
-        self.sink.finding(Finding { block, tree: Some(tree), what: what.into() });
+        self.findings.push(Finding { block, tree: Some(tree), what: what.into() });
     }
 
     /// Marks a page as reached; false if it was already.
@@ -301,7 +286,7 @@ impl<P: Pages, S: CheckSink> Check<'_, P, S> {
     }
 
     fn leaf(&mut self, block: u32, body: &[u8], header: Header) -> Result<()> {
-        let (tree, t) = (header.tree, header.tree.number());
+        let tree = header.tree;
         let leaf = Leaf::read(block, body, header)?;
         if !leaf.layout.covers(&header) {
             self.find(block, tree, NARROW);
@@ -310,14 +295,9 @@ impl<P: Pages, S: CheckSink> Check<'_, P, S> {
         for entry in leaf.iter() {
             outside += u32::from(!header.covers(entry));
             no_row += u32::from(!entry.tid.can_be_a_row());
-            let fingerprint = tree.fingerprint(entry.key);
-            self.all[t].add(entry.scope, fingerprint, entry.tid);
-            match self.states[usize::from(entry.bucket())] {
-                BucketState::Hot => self.hot[t].add(0, fingerprint, entry.tid),
-                BucketState::Filling => {}
-                BucketState::Cold => cold += u32::from(tree.sub_block() > 0),
-            }
-            self.sink.entry(tree, fingerprint, entry.tid);
+            let state = self.states[usize::from(entry.bucket())];
+            cold += u32::from(state == BucketState::Cold && tree.sub_block() > 0);
+            (self.entry)(tree, entry, state == BucketState::Hot);
         }
         if outside > 0 {
             self.find(block, tree, format!("{outside} entries lie outside the page's key range"));
@@ -329,33 +309,6 @@ impl<P: Pages, S: CheckSink> Check<'_, P, S> {
             self.find(block, tree, format!("{cold} entries belong to buckets without a second level"));
         }
         Ok(())
-    }
-
-    /// The second levels of block `i` hold just the rows of its hot buckets.
-    fn compare_second_levels(&mut self, index: &Index, i: usize) {
-        let main = self.hot[Tree::main(i).number()];
-        for tree in (1..4).map(|j| Tree::new(i, j)) {
-            let own = self.hot[tree.number()];
-            if own != main && (index.root(tree).is_some() || main.rows > 0) {
-                let what =
-                    format!("{} entries of hot buckets, not the {} of the main tree", own.rows, main.rows);
-                self.find(METAPAGE, tree, what);
-            }
-        }
-    }
-
-    /// All main trees hold the same rows: what differs from the majority is wrong.
-    fn compare_main_trees(&mut self) {
-        let digests = [0, 1, 2, 3].map(|i| self.all[Tree::main(i).number()]);
-        let agreeing = |d: &Digest| digests.iter().filter(|other| *other == d).count();
-        let usual = digests.into_iter().max_by_key(agreeing).unwrap_or_default();
-        for (i, digest) in digests.into_iter().enumerate().filter(|it| it.1 != usual) {
-            let what = match digest.rows == usual.rows {
-                true => "its rows are not those of the other trees".to_owned(),
-                false => format!("{} rows, {} in other trees", digest.rows, usual.rows),
-            };
-            self.find(METAPAGE, Tree::main(i), what);
-        }
     }
 
     fn free(&mut self, tree: Tree) -> Result<()> {
@@ -403,23 +356,6 @@ impl<P: Pages, S: CheckSink> Check<'_, P, S> {
             }
         }
         Ok(())
-    }
-}
-
-/// An order-independent digest of a set of rows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-struct Digest {
-    rows: u64,
-    sum: u128,
-}
-
-impl Digest {
-    fn add(&mut self, scope: u32, fingerprint: u64, tid: Tid) {
-        let fingerprint = fingerprint ^ u64::from(scope).wrapping_mul(0xd6e8_feb8_6659_fd93);
-        // Sums of well-mixed values: equal sets give equal sums, others collide with probability 2^-128.
-        let mix = |seed: u64| mix64(mix64(fingerprint ^ seed) ^ tid.bits());
-        self.rows += 1;
-        self.sum = self.sum.wrapping_add(u128::from(mix(1)) << 64 | u128::from(mix(0x5851_f42d_4c95_7f2d)));
     }
 }
 

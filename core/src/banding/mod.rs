@@ -40,7 +40,7 @@ mod storage;
 mod target;
 
 pub use build::{Builder, Built};
-pub use check::{CheckSink, Finding, check};
+pub use check::{Finding, check};
 pub use cost::{SearchCost, candidates, nearest_distance, parts_cost, random_selectivity, search_cost};
 pub use delete::DeleteStats;
 pub use error::{Error, Result};
