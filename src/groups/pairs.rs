@@ -11,7 +11,7 @@ use crate::table::{
 };
 use dedup_core::dedup::{Method, PAIRS};
 use dedup_core::external::Result;
-use dedup_core::groups::{PairSearch, Pairs, PartPairs};
+use dedup_core::groups::{PairSearch, PartPairs};
 use dedup_core::similarity::{Jaccard, SimilarPairs};
 use dedup_core::text::Normal;
 use pgrx::prelude::*;
@@ -22,9 +22,8 @@ const TEXTS: &str = "The query returns two columns: the row's id and its text. C
 const DISTANCE: u32 = 3;
 
 enum Search<'p> {
-    Fingerprints(Pairs<QueryHost<'p>>, PairSearch),
-    /// Bit strings, of so many bits.
-    Bits(PartPairs<QueryHost<'p>>, i32),
+    /// All of as many bits as the first one.
+    Fingerprints(PairSearch, Option<(PartPairs<QueryHost<'p>>, i32)>),
     Texts(SimilarPairs<QueryHost<'p>>, Normal),
 }
 
@@ -41,9 +40,7 @@ impl Search<'_> {
         }
         if !by_text {
             let distance = written.whole("distance").unwrap_or(DISTANCE);
-            let settings = PairSearch { distance, memory, threads: threads() };
-            let of_64 = PairSearch { distance: distance.min(u64::BITS), ..settings };
-            return Search::Fingerprints(Pairs::new(of_64), settings);
+            return Search::Fingerprints(PairSearch { distance, memory, threads: threads() }, None);
         }
         // The texts of a table with settings are read as its recipe has it.
         let settings = source.oid().and_then(OfTable::of);
@@ -53,7 +50,7 @@ impl Search<'_> {
 
     fn query(&self, source: &Source) -> String {
         match self {
-            Search::Fingerprints(..) | Search::Bits(..) => source.fingerprints(),
+            Search::Fingerprints(..) => source.fingerprints(),
             Search::Texts(..) => source.texts(&Wanted::default()),
         }
     }
@@ -64,9 +61,9 @@ impl Search<'_> {
             content.is_any_text()
         };
         match self {
-            Search::Fingerprints(..) | Search::Bits(..) => {
+            Search::Fingerprints(..) => {
                 let id = two_columns(columns, Column::is_fingerprint, "bigint or bit", FINGERPRINTS);
-                let is_far = matches!(self, Search::Fingerprints(_, it) if it.distance > u64::BITS);
+                let is_far = matches!(self, Search::Fingerprints(it, _) if it.distance > u64::BITS);
                 if is_far && columns[1].base_type() == pg_sys::INT8OID {
                     refuse_option("distance", "distance must be at most 64: so many bits fingerprints have")
                 }
@@ -100,19 +97,18 @@ fn near_dup_pairs(source: Option<&str>, options: Option<Json>, fcinfo: pg_sys::F
             unique.iter_mut().for_each(|unique| unique.add(row));
             // SAFETY: the column is of the type that the query said.
             let number = unsafe { ids.add(id) };
-            // SAFETY: the column is of that type.
-            let bits = is_bits.then(|| unsafe { bits_of(content) });
-            if let (Some((length, parts)), Search::Fingerprints(_, settings)) = (&bits, &search) {
-                *search = Search::Bits(PartPairs::new(parts.len(), *settings), *length);
-            }
             let added = match search {
-                Search::Fingerprints(pairs, _) => pairs.add(number, content.value() as u64, host),
-                Search::Bits(pairs, of) => {
-                    let (length, parts) = bits.unwrap_or_default();
+                Search::Fingerprints(settings, pairs) => {
+                    // SAFETY: the column is of that type.
+                    let bits = is_bits.then(|| unsafe { bits_of(content) });
+                    let one = [content.value() as u64];
+                    let (length, parts) = bits.as_ref().map_or((64, &one[..]), |it| (it.0, &it.1));
+                    let (pairs, of) =
+                        pairs.get_or_insert_with(|| (PartPairs::new(parts.len(), *settings), length));
                     if length != *of {
                         raise_lengths(*of, length)
                     }
-                    pairs.add(number, &parts, host)
+                    pairs.add(number, parts, host)
                 }
                 Search::Texts(pairs, normal) => {
                     let text = row.text(1).unwrap_or_default();
@@ -139,10 +135,8 @@ fn near_dup_pairs(source: Option<&str>, options: Option<Json>, fcinfo: pg_sys::F
         Ok(())
     };
     unwrap_or_raise(match search {
-        Search::Fingerprints(pairs, _) => {
-            pairs.finish(&mut host, |pair, _| add(pair.a, pair.b, Some(pair.distance), None))
-        }
-        Search::Bits(pairs, _) => {
+        Search::Fingerprints(_, None) => Ok(()),
+        Search::Fingerprints(_, Some((pairs, _))) => {
             pairs.finish(&mut host, |pair, _| add(pair.a, pair.b, Some(pair.distance), None))
         }
         Search::Texts(pairs, _) => {
