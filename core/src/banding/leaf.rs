@@ -199,22 +199,15 @@ impl<'b> Leaf<'b> {
             return;
         }
         // One loop per width: with the stride known the loads need no bounds checks.
-        match l.width {
-            1 => near::<1>(l, e, key, distance, &mut found),
-            2 => near::<2>(l, e, key, distance, &mut found),
-            3 => near::<3>(l, e, key, distance, &mut found),
-            4 => near::<4>(l, e, key, distance, &mut found),
-            5 => near::<5>(l, e, key, distance, &mut found),
-            6 => near::<6>(l, e, key, distance, &mut found),
-            7 => near::<7>(l, e, key, distance, &mut found),
-            8 => near::<8>(l, e, key, distance, &mut found),
-            9 => near::<9>(l, e, key, distance, &mut found),
-            10 => near::<10>(l, e, key, distance, &mut found),
-            11 => near::<11>(l, e, key, distance, &mut found),
-            12 => near::<12>(l, e, key, distance, &mut found),
-            13 => near::<13>(l, e, key, distance, &mut found),
-            _ => near::<14>(l, e, key, distance, &mut found),
+        macro_rules! of_width {
+            ($($width:literal)*) => {
+                match l.width {
+                    $($width => near::<$width>(l, e, key, distance, &mut found),)*
+                    _ => near::<14>(l, e, key, distance, &mut found),
+                }
+            };
         }
+        of_width!(1 2 3 4 5 6 7 8 9 10 11 12 13)
     }
 
     /// Whether the leaf holds exactly this entry.

@@ -2,6 +2,7 @@
 
 use super::html::Html;
 use super::words::{Language, fill, grouped};
+use base64::prelude::{BASE64_STANDARD, Engine};
 
 /// Bytes of a picture that is in the page itself, at most.
 pub const PICTURE: usize = 64 << 10;
@@ -45,7 +46,7 @@ impl Language {
     pub fn picture_of(self, bytes: Result<&[u8], usize>) -> Picture {
         let why_not = match bytes.map(|bytes| (kind(bytes), bytes)) {
             Ok((Some(kind), bytes)) => {
-                let address = format!("data:image/{kind};base64,{}", base64(bytes));
+                let address = format!("data:image/{kind};base64,{}", BASE64_STANDARD.encode(bytes));
                 return Picture { address, ..Picture::default() };
             }
             Ok(_) => self.0.picture_kind.to_owned(),
@@ -110,18 +111,4 @@ fn kind(bytes: &[u8]) -> Option<&'static str> {
         [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Some("webp"),
         _ => None,
     }
-}
-
-fn base64(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for three in bytes.chunks(3) {
-        let at = |place: usize| u32::from(three.get(place).copied().unwrap_or_default());
-        let bits = at(0) << 16 | at(1) << 8 | at(2);
-        for digit in 0..4 {
-            let value = DIGITS[(bits >> (18 - 6 * digit) & 63) as usize];
-            text.push(if digit > three.len() { '=' } else { value.into() });
-        }
-    }
-    text
 }
