@@ -9,7 +9,7 @@ use super::options::options_of;
 use super::pages::{BODY, PAGE, PAGE_HEADER, set_used};
 use super::scope::{check_columns, is_scoped, parts};
 use super::wal::needs_wal;
-use super::{build_workers, checked, forget_index};
+use super::{IndexRelation, build_workers, checked, forget_index};
 use crate::pg::{QueryHost, building_threads, maintenance_memory, raise_internal};
 use dedup_core::banding::{Builder, Built, Index, PageSink, Position, Result, Row, Unscoped, used_bytes};
 use pgrx::{PgBox, pg_guard, pg_sys};
@@ -43,11 +43,9 @@ pub(super) unsafe extern "C-unwind" fn ambuild(
     // of the heap may raise an error, hence the guard around it.
     unsafe {
         let main = pg_sys::ForkNumber::MAIN_FORKNUM;
-        if pg_sys::RelationGetNumberOfBlocksInFork(index, main) != 0 {
-            raise_internal(
-                format!("index \"{}\" already contains data", super::pages::relation_name(index)),
-                "",
-            )
+        let index = IndexRelation::new(index);
+        if pg_sys::RelationGetNumberOfBlocksInFork(index.as_ptr(), main) != 0 {
+            raise_internal(format!("index \"{}\" already contains data", index.name()), "")
         }
         forget_index(index);
         check_columns(index);
@@ -57,10 +55,10 @@ pub(super) unsafe extern "C-unwind" fn ambuild(
             true => build::<Position>(&rows),
         };
 
-        if needs_wal(index) {
+        if needs_wal(index.as_ptr()) {
             progress(pg_sys::PROGRESS_CREATEIDX_SUBPHASE, PHASE_LOGGING);
-            let pages = pg_sys::RelationGetNumberOfBlocksInFork(index, main);
-            pg_sys::log_newpage_range(index, main, 0, pages, true);
+            let pages = pg_sys::RelationGetNumberOfBlocksInFork(index.as_ptr(), main);
+            pg_sys::log_newpage_range(index.as_ptr(), main, 0, pages, true);
         }
         let mut result = PgBox::<pg_sys::IndexBuildResult>::alloc0();
         result.heap_tuples = heap_rows;
@@ -85,7 +83,7 @@ unsafe fn build<R: Row>(rows: &Rows) -> (f64, Built) {
             checked(index, builder.add(scope, fingerprint, tid));
         });
         progress(pg_sys::PROGRESS_CREATEIDX_SUBPHASE, PHASE_WRITING);
-        (heap_rows, checked(index, builder.finish(&mut FileSink { relation: index, pages: 0 })))
+        (heap_rows, checked(index, builder.finish(&mut FileSink { relation: index.as_ptr(), pages: 0 })))
     }
 }
 
@@ -147,16 +145,17 @@ pub(super) unsafe extern "C-unwind" fn ambuildempty(index: pg_sys::Relation) {
     // SAFETY: PostgreSQL gives an open index whose init fork is empty; full
     // images in generic records make it survive the crash that it is for.
     unsafe {
+        let index = IndexRelation::new(index);
         check_columns(index);
         let init = pg_sys::ForkNumber::INIT_FORKNUM;
         let mut images = checked(index, Index::empty_images(options_of(index), is_scoped(index), BODY));
         for image in &mut images {
             image.resize(BODY, 0);
             let (new, mode) = (pg_sys::InvalidBlockNumber, pg_sys::ReadBufferMode::RBM_NORMAL);
-            let buffer = pg_sys::ReadBufferExtended(index, init, new, mode, std::ptr::null_mut());
+            let buffer = pg_sys::ReadBufferExtended(index.as_ptr(), init, new, mode, std::ptr::null_mut());
             fill(buffer, image);
             pg_sys::ReleaseBuffer(buffer);
         }
-        pg_sys::log_newpage_range(index, init, 0, images.len() as u32, true);
+        pg_sys::log_newpage_range(index.as_ptr(), init, 0, images.len() as u32, true);
     }
 }

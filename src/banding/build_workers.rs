@@ -2,6 +2,7 @@
 //! one scan that they share, and evaluate the index's expressions and predicate. Workers send their rows to the backend,
 //! which alone sorts and writes, so that the index is the same whoever has read a row.
 
+use super::IndexRelation;
 use super::heap::Rows;
 use super::scope::is_parallel_safe;
 use crate::pg::{
@@ -50,7 +51,7 @@ pub(super) unsafe fn each(rows: &Rows, mut take: impl FnMut(u32, Option<u64>, Ti
         // The index of an empty table is built too, by TRUNCATE for one. PostgreSQL has looked at expressions and predicate.
         let blocks = pg_sys::RelationGetNumberOfBlocksInFork(rows.heap, pg_sys::ForkNumber::MAIN_FORKNUM);
         let serial = blocks == 0 || !is_parallel_safe(rows.index);
-        let count = if serial { 0 } else { build_workers(rows.heap, rows.index, rows.info) };
+        let count = if serial { 0 } else { build_workers(rows.heap, rows.index.as_ptr(), rows.info) };
         if count == 0 {
             return rows.each(null_mut(), true, take);
         }
@@ -62,7 +63,7 @@ pub(super) unsafe fn each(rows: &Rows, mut take: impl FnMut(u32, Option<u64>, Ti
         let bytes = SCAN + pg_sys::table_parallelscan_estimate(rows.heap, snapshot);
         let mut scan = null_mut();
         let workers = Workers::start(c"pg_dedup_build_worker", count, bytes, |shared| {
-            let task = Task { heap: (*rows.heap).rd_id, index: (*rows.index).rd_id, concurrent };
+            let task = Task { heap: (*rows.heap).rd_id, index: rows.index.rd_id, concurrent };
             shared.cast::<Task>().write(task);
             scan = shared.byte_add(SCAN).cast();
             pg_sys::table_parallelscan_initialize(rows.heap, scan, snapshot);
@@ -141,7 +142,7 @@ pub unsafe extern "C-unwind" fn pg_dedup_build_worker(
             let info = pg_sys::BuildIndexInfo(index);
             (*info).ii_Concurrent = task.concurrent;
             let scan = since_19!(table_beginscan_parallel(heap, shared.byte_add(SCAN).cast()); 0);
-            send_rows(&Rows { heap, index, info }, scan, leader);
+            send_rows(&Rows { heap, index: IndexRelation::new(index), info }, scan, leader);
             pg_sys::index_close(index, lock_index as i32);
             pg_sys::table_close(heap, lock_heap as i32);
         })

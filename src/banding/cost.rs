@@ -1,8 +1,8 @@
 //! Cost of a scan for the planner, from the probe schedule.
 
-use super::EQUAL;
 use super::bits::parts_of_column;
 use super::expression::{BallExpression, UNKNOWN_DISTANCE};
+use super::{EQUAL, IndexRelation};
 use crate::pg::{node, nth, version};
 use dedup_core::banding::{candidates, nearest_distance, parts_cost};
 use pgrx::{PgList, pg_guard, pg_sys};
@@ -27,12 +27,9 @@ pub(super) unsafe fn is_banding(index: *const pg_sys::IndexOptInfo) -> bool {
 }
 
 /// Whether an open index is of this access method.
-///
-/// # Safety
-/// The relation is an open index.
-pub(crate) unsafe fn is_banding_relation(index: pg_sys::Relation) -> bool {
-    // SAFETY: the caller's promise.
-    let cost = unsafe { (*index).rd_indam.as_ref().and_then(|it| it.amcostestimate) };
+pub(crate) fn is_banding_relation(index: IndexRelation) -> bool {
+    // SAFETY: null, or what the access method has said of itself.
+    let cost = unsafe { index.rd_indam.as_ref().and_then(|it| it.amcostestimate) };
     cost.is_some_and(|cost| cost as usize == amcostestimate as *const () as usize)
 }
 

@@ -2,26 +2,23 @@
 //! the index, one row per HOT chain.
 
 use super::scope::for_each_entry;
-use super::tid_of;
+use super::{IndexRelation, tid_of};
 use dedup_core::banding::Tid;
 use pgrx::{pg_guard, pg_sys};
 use std::ffi::c_void;
 
 pub(super) struct Rows {
     pub heap: pg_sys::Relation,
-    pub index: pg_sys::Relation,
+    pub index: IndexRelation,
     pub info: *mut pg_sys::IndexInfo,
 }
 
 /// What PostgreSQL knows of an index, for reading the rows of its table through a
 /// snapshot as a concurrent build does. It lives in the current memory context.
-///
-/// # Safety
-/// The index is open.
-pub(super) unsafe fn info_of(index: pg_sys::Relation) -> *mut pg_sys::IndexInfo {
-    // SAFETY: the caller's promise.
+pub(super) fn info_of(index: IndexRelation) -> *mut pg_sys::IndexInfo {
+    // SAFETY: the index is open.
     unsafe {
-        let info = pg_sys::BuildIndexInfo(index);
+        let info = pg_sys::BuildIndexInfo(index.as_ptr());
         (*info).ii_Concurrent = true;
         // A check of uniqueness would want more rows than the snapshot sees.
         (*info).ii_Unique = false;
@@ -54,7 +51,7 @@ impl Rows {
             let read = (*(*self.heap).rd_tableam).index_build_range_scan;
             pg_sys::ffi::pg_guard_ffi_boundary(|| {
                 read.map_or(0.0, |read| {
-                    let (heap, index, info) = (self.heap, self.index, self.info);
+                    let (heap, index, info) = (self.heap, self.index.as_ptr(), self.info);
                     let all = pg_sys::InvalidBlockNumber;
                     read(heap, index, info, true, false, progress, 0, all, Some(take_row), state, scan)
                 })
@@ -75,6 +72,8 @@ unsafe extern "C-unwind" fn take_row(
     // SAFETY: PostgreSQL gives a value and a flag for each column, and the state that `Rows::each` has given it.
     unsafe {
         let (take, tid) = (&mut *state.cast::<Take>(), tid_of(*tid));
-        for_each_entry(index, values, is_null, |scope, fingerprint| take(scope, fingerprint, tid));
+        for_each_entry(IndexRelation::new(index), values, is_null, |scope, fingerprint| {
+            take(scope, fingerprint, tid)
+        });
     }
 }

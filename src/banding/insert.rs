@@ -6,7 +6,7 @@
 use super::dead::LinePointers;
 use super::pages::RelationPages;
 use super::scope::for_each_entry;
-use super::{checked, open_index, tid_of};
+use super::{IndexRelation, checked, open_index, tid_of};
 use pgrx::{pg_guard, pg_sys};
 
 #[pg_guard]
@@ -23,6 +23,7 @@ pub(super) unsafe extern "C-unwind" fn aminsert(
 ) -> bool {
     // SAFETY: PostgreSQL gives a value and a flag for each column, and an index that it keeps open and locked during the call.
     unsafe {
+        let index = IndexRelation::new(index);
         let pages = RelationPages::new(index);
         let banding = open_index(index, &pages);
         let row = tid_of(*heap_tid);

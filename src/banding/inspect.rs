@@ -4,33 +4,35 @@
 //! pages as the core's check says, one at a time, shared. Both work on a standby.
 
 use super::heap::{Rows, info_of};
-use super::pages::{RelationPages, relation_name};
+use super::pages::RelationPages;
 use super::scope::parts;
-use super::{checked, is_banding_relation};
+use super::{IndexRelation, checked, is_banding_relation};
 use crate::pg::{
     Output, has_row_security, may_read, raise_denied, raise_kind, raise_unsupported, raise_with_detail,
     string, user, version,
 };
 use dedup_core::banding::{Finding, Index, Tid, Tree, check};
 use dedup_core::interrupt;
-use pgrx::JsonB;
 use pgrx::prelude::*;
+use pgrx::{JsonB, PgRelation};
 use serde_json::{Value, json};
 
 /// Findings that an error lists at most; there may be one per page.
 const LISTED: usize = 10;
 
-/// A banding index and its table, open for reading; closed when dropped, or by the transaction's abort.
+/// A banding index and its table, open for reading.
 struct OpenIndex {
-    table: pg_sys::Relation,
-    index: pg_sys::Relation,
+    table: PgRelation,
+    /// Closed with this.
+    _kept: PgRelation,
+    index: IndexRelation,
 }
 
 impl OpenIndex {
     fn open(oid: pg_sys::Oid, right: Right) -> OpenIndex {
         let lock = pg_sys::AccessShareLock as i32;
-        // SAFETY: opens raise errors of their own; what is opened is closed
-        // in `drop`. The table comes first, as everywhere in PostgreSQL.
+        // SAFETY: opens raise errors of their own; what is no index has no access method, and is refused. The table comes
+        // first, as everywhere in PostgreSQL.
         unsafe {
             let table = pg_sys::IndexGetRelation(oid, true);
             if table == pg_sys::InvalidOid {
@@ -54,20 +56,18 @@ impl OpenIndex {
                 ),
                 _ => {}
             }
-            let table = pg_sys::table_open(table, lock);
-            let index = pg_sys::index_open(oid, lock);
-            let open = OpenIndex { table, index };
+            let (table, kept) = (PgRelation::with_lock(table, lock), PgRelation::with_lock(oid, lock));
+            let index = IndexRelation::new(kept.as_ptr());
             // Before the lock, the index may have been dropped and its number given to another.
-            if !is_banding_relation(index) || (*(*index).rd_index).indrelid != (*table).rd_id {
+            if !is_banding_relation(index) || (*index.rd_index).indrelid != table.oid() {
                 not_banding(oid)
             }
-            let elsewhere = (*(*index).rd_rel).relpersistence
-                == pg_sys::RELPERSISTENCE_TEMP as std::ffi::c_char
-                && !pg_sys::isTempNamespace((*(*index).rd_rel).relnamespace);
+            let elsewhere = (*index.rd_rel).relpersistence == pg_sys::RELPERSISTENCE_TEMP as std::ffi::c_char
+                && !pg_sys::isTempNamespace((*index.rd_rel).relnamespace);
             if elsewhere {
                 raise_unsupported("cannot look into a temporary index of another session", "")
             }
-            open
+            OpenIndex { table, _kept: kept, index }
         }
     }
 }
@@ -77,19 +77,6 @@ enum Right {
     Read,
     /// To act as its owner: to rebuild the index, for instance.
     Own,
-}
-
-impl Drop for OpenIndex {
-    fn drop(&mut self) {
-        if !std::thread::panicking() {
-            let lock = pg_sys::AccessShareLock as i32;
-            // SAFETY: both were opened with this lock.
-            unsafe {
-                pg_sys::index_close(self.index, lock);
-                pg_sys::table_close(self.table, lock);
-            }
-        }
-    }
 }
 
 fn not_banding(oid: pg_sys::Oid) -> ! {
@@ -136,13 +123,9 @@ fn banding_check(index: pg_sys::Oid, heapallindexed: bool) {
 }
 
 /// Raises an error that lists the findings, if there are any.
-///
-/// # Safety
-/// The relation is open.
-unsafe fn report(relation: pg_sys::Relation, findings: Vec<Finding>) {
+fn report(index: IndexRelation, findings: Vec<Finding>) {
     let Some((first, rest)) = findings.split_first() else { return };
-    // SAFETY: the caller's promise.
-    let name = unsafe { relation_name(relation) };
+    let name = index.name();
     let sentence = |finding: &Finding| match finding.tree {
         Some(tree) => format!("block {} ({tree}): {}", finding.block, finding.what),
         None => format!("block {}: {}", finding.block, finding.what),
@@ -174,13 +157,14 @@ unsafe fn scan_table(
         // find nothing of the caller's by name, and their settings end with the scan.
         let (mut user, mut context) = (pg_sys::InvalidOid, 0);
         pg_sys::GetUserIdAndSecContext(&mut user, &mut context);
-        let owner = (*(*open.table).rd_rel).relowner;
+        let owner = (*open.table.rd_rel).relowner;
         pg_sys::SetUserIdAndSecContext(owner, context | pg_sys::SECURITY_RESTRICTED_OPERATION as i32);
         let settings = pg_sys::NewGUCNestLevel();
         version::restrict_search_path();
 
-        let scan = pg_sys::table_beginscan_strat(open.table, snapshot, 0, std::ptr::null_mut(), true, true);
-        let rows = Rows { heap: open.table, index: open.index, info: info_of(open.index) };
+        let scan =
+            pg_sys::table_beginscan_strat(open.table.as_ptr(), snapshot, 0, std::ptr::null_mut(), true, true);
+        let rows = Rows { heap: open.table.as_ptr(), index: open.index, info: info_of(open.index) };
         rows.each(scan, false, |scope, fingerprint, tid| {
             interrupt::check();
             take(scope, fingerprint, tid);
@@ -193,16 +177,13 @@ unsafe fn scan_table(
 #[pg_extern(sql = "")]
 fn banding_stats(index: pg_sys::Oid, fcinfo: pg_sys::FunctionCallInfo) {
     let open = OpenIndex::open(index, Right::Read);
-    // SAFETY: the index and its table are open.
-    let (stats, options, table) = unsafe {
-        let pages = RelationPages::new(open.index);
-        let index = checked(open.index, Index::open(&pages));
-        let mut stats = checked(open.index, index.stats(&pages));
-        // A row has an entry for each part, NULL has one.
-        let entries = stats.entries[Tree::main(0).number()];
-        stats.rows -= entries - entries / parts(open.index) as u64;
-        (stats, index.options(), (*open.table).rd_id)
-    };
+    let pages = RelationPages::new(open.index);
+    let index = checked(open.index, Index::open(&pages));
+    let mut stats = checked(open.index, index.stats(&pages));
+    // A row has an entry for each part, NULL has one.
+    let entries = stats.entries[Tree::main(0).number()];
+    stats.rows -= entries - entries / parts(open.index) as u64;
+    let (options, table) = (index.options(), open.table.oid());
     let page = f64::from(pg_sys::BLCKSZ);
     let total = |counts: &[u32]| counts.iter().map(|&n| i64::from(n)).sum::<i64>();
     let second_level = Tree::all().filter(|tree| !tree.is_main());

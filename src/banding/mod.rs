@@ -18,6 +18,7 @@ mod inspect;
 mod options;
 mod pages;
 mod planner;
+mod relation;
 mod scan;
 mod scope;
 mod selectivity;
@@ -29,6 +30,7 @@ mod whole;
 pub(crate) use ball::Ball;
 pub(crate) use bits::{ball_of_bits, bits_of, parts_of_column, raise_lengths};
 pub(crate) use cost::is_banding_relation;
+pub(crate) use relation::IndexRelation;
 pub(crate) use scope::{scope_columns, type_of};
 
 use dedup_core::banding::{Index, Result, Tid};
@@ -45,49 +47,39 @@ pub(crate) const DISTANCE: u16 = 3;
 pub(crate) const EQUAL: u16 = 4;
 
 /// The value of `result`, or its error as PostgreSQL's.
-///
-/// # Safety
-/// The relation is open.
-unsafe fn checked<T>(relation: pg_sys::Relation, result: Result<T>) -> T {
-    match result {
-        Ok(value) => value,
-        // SAFETY: the caller's promise.
-        Err(error) => unsafe { raise_index_error(relation, error) },
-    }
+fn checked<T>(index: IndexRelation, result: Result<T>) -> T {
+    result.unwrap_or_else(|error| raise_index_error(index, error))
 }
 
 /// What the metapage says, kept in the relation cache: roots never move while
 /// the file lives, and a new file (REINDEX, TRUNCATE) invalidates the cache.
 ///
 /// # Safety
-/// The relation is an open banding index.
-unsafe fn open_index(relation: pg_sys::Relation, pages: &RelationPages) -> Index {
+/// The index is of this access method.
+unsafe fn open_index(relation: IndexRelation, pages: &RelationPages) -> Index {
     // SAFETY: `rd_amcache` is this access method's to use: null, or what was
     // put there below, in memory that is freed with it. `Index` is plain data.
     unsafe {
-        let cached = (*relation).rd_amcache.cast::<Index>();
+        let cached = relation.rd_amcache.cast::<Index>();
         if !cached.is_null() {
             return *cached;
         }
         let index = checked(relation, Index::open(pages));
-        let kept = pg_sys::MemoryContextAlloc((*relation).rd_indexcxt, size_of::<Index>()).cast::<Index>();
+        let kept = pg_sys::MemoryContextAlloc(relation.rd_indexcxt, size_of::<Index>()).cast::<Index>();
         kept.write(index);
-        (*relation).rd_amcache = kept.cast();
+        (*relation.as_ptr()).rd_amcache = kept.cast();
         index
     }
 }
 
 /// Drops what `open_index` has cached: a table that is truncated in the transaction that made it
 /// has its index built anew in the same file.
-///
-/// # Safety
-/// The relation is an open banding index.
-unsafe fn forget_index(relation: pg_sys::Relation) {
+fn forget_index(relation: IndexRelation) {
     // SAFETY: as in `open_index`.
     unsafe {
-        if !(*relation).rd_amcache.is_null() {
-            pg_sys::pfree((*relation).rd_amcache);
-            (*relation).rd_amcache = std::ptr::null_mut();
+        if !relation.rd_amcache.is_null() {
+            pg_sys::pfree(relation.rd_amcache);
+            (*relation.as_ptr()).rd_amcache = std::ptr::null_mut();
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Options of an index: `WITH (fillfactor = 90, mu = 2)`. They are frozen in
 //! the metapage at build; ALTER INDEX … SET takes effect at the next REINDEX.
 
+use super::IndexRelation;
 use crate::pg::version::reloption;
 use dedup_core::banding::Options;
 use pgrx::{pg_guard, pg_sys};
@@ -59,11 +60,11 @@ pub(super) unsafe extern "C-unwind" fn amoptions(
 /// The options of an index that is about to be built.
 ///
 /// # Safety
-/// The relation is an open banding index.
-pub(super) unsafe fn options_of(relation: pg_sys::Relation) -> Options {
+/// It is of this access method.
+pub(super) unsafe fn options_of(index: IndexRelation) -> Options {
     // SAFETY: `rd_options` is null or what `amoptions` made.
     unsafe {
-        match (*relation).rd_options.cast::<Parsed>().as_ref() {
+        match index.rd_options.cast::<Parsed>().as_ref() {
             Some(parsed) => Options {
                 mu: parsed.mu,
                 fillfactor: parsed.fillfactor as u8,

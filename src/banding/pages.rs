@@ -8,8 +8,9 @@
 //! `pd_lower` always ends the bytes in use. On an unlogged or temporary index the same calls change the
 //! buffers only. Small changes write the same record more cheaply, see [`wal`].
 
+use super::relation::IndexRelation;
 use super::wal::{self, Delta};
-use crate::pg::{raise, raise_internal, raise_invalid, raise_unsupported, settings, string, version};
+use crate::pg::{raise, raise_internal, raise_invalid, raise_unsupported, settings, version};
 use dedup_core::banding::{
     Change, Edit, Error, Pages, Result, WritePage, used_after, used_bytes, validate_edits,
 };
@@ -76,14 +77,11 @@ pub(crate) struct RelationPages {
 }
 
 impl RelationPages {
-    /// The main fork of `relation`.
-    ///
-    /// # Safety
-    /// The relation is an open index and stays open and locked for as long as the value and its guards live.
-    pub(crate) unsafe fn new(relation: pg_sys::Relation) -> RelationPages {
-        // SAFETY: the caller's promise; a look-up in the cache of tablespaces.
-        let ahead = unsafe { pg_sys::get_tablespace_io_concurrency((*(*relation).rd_rel).reltablespace) };
-        let (strategy, snapshot) = (std::ptr::null_mut(), std::ptr::null_mut());
+    /// The main fork of `index`.
+    pub(crate) fn new(index: IndexRelation) -> RelationPages {
+        // SAFETY: a look-up in the cache of tablespaces.
+        let ahead = unsafe { pg_sys::get_tablespace_io_concurrency((*index.rd_rel).reltablespace) };
+        let (relation, strategy, snapshot) = (index.as_ptr(), std::ptr::null_mut(), std::ptr::null_mut());
         let ahead = usize::try_from(ahead).unwrap_or(0);
         RelationPages { relation, strategy, delay: false, snapshot, known: Cell::new(0), ahead }
     }
@@ -92,27 +90,24 @@ impl RelationPages {
     /// may have removed what the snapshot should see (up to PostgreSQL 16).
     ///
     /// # Safety
-    /// As [`RelationPages::new`]; the snapshot is null or lives as long.
-    pub(crate) unsafe fn for_scan(relation: pg_sys::Relation, snapshot: pg_sys::Snapshot) -> RelationPages {
-        // SAFETY: the caller's promise.
-        RelationPages { snapshot, ..unsafe { RelationPages::new(relation) } }
+    /// The snapshot is null or lives as long as the value.
+    pub(crate) unsafe fn for_scan(index: IndexRelation, snapshot: pg_sys::Snapshot) -> RelationPages {
+        RelationPages { snapshot, ..RelationPages::new(index) }
     }
 
     /// The same for VACUUM: through its ring of buffers, at its pace.
     ///
     /// # Safety
-    /// As [`RelationPages::new`]; the strategy lives as long.
+    /// The strategy lives as long as the value.
     pub(crate) unsafe fn for_vacuum(
-        relation: pg_sys::Relation,
+        index: IndexRelation,
         strategy: pg_sys::BufferAccessStrategy,
     ) -> RelationPages {
-        // SAFETY: the caller's promise; a look-up in the cache of tablespaces.
-        unsafe {
-            let space = (*(*relation).rd_rel).reltablespace;
-            let ahead =
-                usize::try_from(pg_sys::get_tablespace_maintenance_io_concurrency(space)).unwrap_or(0);
-            RelationPages { strategy, delay: true, ahead, ..RelationPages::new(relation) }
-        }
+        // SAFETY: as in `new`.
+        let ahead =
+            unsafe { pg_sys::get_tablespace_maintenance_io_concurrency((*index.rd_rel).reltablespace) };
+        let ahead = usize::try_from(ahead).unwrap_or(0);
+        RelationPages { strategy, delay: true, ahead, ..RelationPages::new(index) }
     }
 
     /// Whether a block exists. A damaged pointer may lead anywhere; to
@@ -376,12 +371,8 @@ pub(crate) unsafe fn set_used(page: pg_sys::Page, used: usize) {
 }
 
 /// Reports an error of the index as PostgreSQL's.
-///
-/// # Safety
-/// The relation is open.
-pub(crate) unsafe fn raise_index_error(relation: pg_sys::Relation, error: Error) -> ! {
-    // SAFETY: the caller's promise.
-    let name = unsafe { relation_name(relation) };
+pub(crate) fn raise_index_error(index: IndexRelation, error: Error) -> ! {
+    let name = index.name();
     use pgrx::PgSqlErrorCode as Code;
     match error {
         Error::Corrupt { block, what } => raise(
@@ -399,13 +390,4 @@ pub(crate) unsafe fn raise_index_error(relation: pg_sys::Relation, error: Error)
             raise_internal(format!("index \"{name}\": {what}"), "")
         }
     }
-}
-
-/// The name of an open relation.
-///
-/// # Safety
-/// The relation is open.
-pub(crate) unsafe fn relation_name(relation: pg_sys::Relation) -> String {
-    // SAFETY: the caller's promise; a name is a terminated string.
-    unsafe { string((*(*relation).rd_rel).relname.data.as_ptr()) }
 }

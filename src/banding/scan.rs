@@ -12,7 +12,7 @@ use super::dead::LinePointers;
 use super::pages::RelationPages;
 use super::scope::{combine, hash_of_key, parts_needed, scope_columns, type_of};
 use super::whole::Wholes;
-use super::{DISTANCE, EQUAL, WITHIN, checked, open_index, pointer_of};
+use super::{DISTANCE, EQUAL, IndexRelation, WITHIN, checked, open_index, pointer_of};
 use crate::pg::{raise_unsupported, version, whole};
 use dedup_core::banding::{
     Hit, Index, MAX_DISTANCE, NearestScan, PartsNearest, PartsScan, RangeScan, Result, scope_of_part,
@@ -195,6 +195,7 @@ pub(super) unsafe extern "C-unwind" fn ambeginscan(
     // SAFETY: PostgreSQL gives an open index; the state lives in a child of the context that the descriptor lives in.
     unsafe {
         let scan = pg_sys::RelationGetIndexScan(index, keys, order_bys);
+        let index = IndexRelation::new(index);
         let context = pg_sys::AllocSetContextCreateInternal(
             pg_sys::CurrentMemoryContext,
             c"banding scan".as_ptr(),
@@ -258,7 +259,7 @@ pub(super) unsafe extern "C-unwind" fn amrescan(
         state.search = Search::Nothing;
         // NULL meets `IS NULL` and no other condition.
         let (mut present, mut absent) = (false, false);
-        let relation = (*scan).indexRelation;
+        let relation = IndexRelation::new((*scan).indexRelation);
         let (columns, of, parts) = (scope_columns(relation), type_of(relation), state.parts);
         // Hashes of the values that the columns of the scope must have; `Some(None)` is NULL's.
         let mut scope: Vec<Option<Option<u64>>> = vec![None; columns];
@@ -403,7 +404,7 @@ pub(super) unsafe extern "C-unwind" fn amgettuple(
             state.kill(scope, hit);
         }
         if state.next >= state.hits.len() {
-            let relation = (*scan).indexRelation;
+            let relation = IndexRelation::new((*scan).indexRelation);
             let pages = RelationPages::for_scan(relation, (*scan).xs_snapshot);
             if !checked(relation, state.fetch(&pages, scan)) {
                 return false;
@@ -424,7 +425,7 @@ pub(super) unsafe extern "C-unwind" fn amgetbitmap(
     // SAFETY: as in `amgettuple`.
     unsafe {
         let state = &mut *(*scan).opaque.cast::<Scan>();
-        let relation = (*scan).indexRelation;
+        let relation = IndexRelation::new((*scan).indexRelation);
         let pages = RelationPages::for_scan(relation, (*scan).xs_snapshot);
         let mut pointers = Vec::new();
         let mut rows = 0;
@@ -465,7 +466,7 @@ unsafe fn bury(scan: pg_sys::IndexScanDesc) {
         }
         let killed = std::mem::take(&mut state.killed);
         let Some(mut dead) = LinePointers::of((*scan).heapRelation) else { return };
-        let relation = (*scan).indexRelation;
+        let relation = IndexRelation::new((*scan).indexRelation);
         let pages = RelationPages::new(relation);
         let index = open_index(relation, &pages);
         let removed = killed.into_iter().filter(|(scope, hit)| {

@@ -6,7 +6,7 @@
 
 use super::pages::RelationPages;
 use super::scope::parts;
-use super::{checked, open_index, pointer_of};
+use super::{IndexRelation, checked, open_index, pointer_of};
 use crate::pg::maintenance_memory;
 use dedup_core::banding::{Index, Tid};
 use pgrx::{PgBox, pg_guard, pg_sys};
@@ -23,7 +23,7 @@ pub(super) unsafe extern "C-unwind" fn ambulkdelete(
     // SAFETY: PostgreSQL gives an open index and a callback that may be called
     // with any row pointer; it may raise an error, hence the guard.
     unsafe {
-        let relation = (*info).index;
+        let relation = IndexRelation::new((*info).index);
         let pages = RelationPages::for_vacuum(relation, (*info).strategy);
         let index = open_index(relation, &pages);
         let stats = if stats.is_null() { new_stats() } else { stats };
@@ -63,7 +63,7 @@ pub(super) unsafe extern "C-unwind" fn amvacuumcleanup(
         if (*info).analyze_only {
             return stats;
         }
-        let relation = (*info).index;
+        let relation = IndexRelation::new((*info).index);
         // Buckets have been counted while entries were removed. Counting them now reads the whole index: only if it has
         // grown since.
         let pages = RelationPages::for_vacuum(relation, (*info).strategy);
@@ -80,7 +80,7 @@ pub(super) unsafe extern "C-unwind" fn amvacuumcleanup(
         let done = checked(relation, index.vacuum(&pages, 0, none));
         let stats = new_stats();
         (*stats).num_pages = done.pages;
-        (*stats).num_index_tuples = done.remaining as f64 / parts((*info).index) as f64;
+        (*stats).num_index_tuples = done.remaining as f64 / parts(relation) as f64;
         (*stats).estimated_count = false;
         stats
     }

@@ -3,8 +3,8 @@
 //! Locking: as the executor, which fetches a row by its pointer; the last page read stays pinned until the end.
 
 use super::bits::parts_of;
-use super::pointer_of;
 use super::scope::{parts, scope_columns};
+use super::{IndexRelation, pointer_of};
 use crate::pg::{died_before, version};
 use dedup_core::banding::Tid;
 use pgrx::{PgList, pg_sys};
@@ -24,14 +24,14 @@ impl Wholes {
     pub(super) unsafe fn of(scan: pg_sys::IndexScanDesc) -> Wholes {
         // SAFETY: the caller's promise; what is begun here is ended in `drop`, or with the query if that fails.
         unsafe {
-            let (table, index) = ((*scan).heapRelation, (*scan).indexRelation);
+            let (table, index) = ((*scan).heapRelation, IndexRelation::new((*scan).indexRelation));
             let state = pg_sys::CreateExecutorState();
             let slot = pg_sys::table_slot_create(table, std::ptr::null_mut());
             (*pg_sys::MakePerTupleExprContext(state)).ecxt_scantuple = slot;
             let fetch = version::since_19!(table_index_fetch_begin(table); 0);
             let before = pg_sys::MemoryContextSwitchTo((*state).es_query_cxt);
             // The query names the last column's expression; those of the scope are another role's, and are not run.
-            let (info, last) = (pg_sys::BuildIndexInfo(index), scope_columns(index));
+            let (info, last) = (pg_sys::BuildIndexInfo(index.as_ptr()), scope_columns(index));
             (*info).ii_IndexAttrNumbers[0] = (*info).ii_IndexAttrNumbers[last];
             (*info).ii_NumIndexAttrs = 1;
             let mut expressions = PgList::<pg_sys::Node>::from_pg((*info).ii_Expressions);
@@ -70,7 +70,8 @@ impl Wholes {
         let (mut value, mut null) = (pg_sys::Datum::from(0usize), true);
         // SAFETY: everything is as `of` made it, with one column. Versions of one chain have one fingerprint.
         unsafe {
-            let (snapshot, index) = ((*self.scan).xs_snapshot, (*self.scan).indexRelation);
+            let (snapshot, index) =
+                ((*self.scan).xs_snapshot, IndexRelation::new((*self.scan).indexRelation));
             let (again, dead) = (&raw mut again, &raw mut dead);
             if !pg_sys::table_index_fetch_tuple(self.fetch, &mut pointer, snapshot, self.slot, again, dead) {
                 return (None, *dead);

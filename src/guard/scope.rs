@@ -1,6 +1,6 @@
 //! The scope of a guard: columns whose values near-duplicates have in common.
 
-use crate::banding::{EQUAL, scope_columns};
+use crate::banding::{EQUAL, IndexRelation, scope_columns};
 use crate::pg::{Row, check_type, raise, trigger::Call};
 use pgrx::{PgSqlErrorCode, PgTupleDesc, pg_sys};
 
@@ -75,15 +75,15 @@ impl Scope {
     /// values apart in another way.
     ///
     /// # Safety
-    /// The index is open, and of a table with these columns.
+    /// The index is of a table with these columns.
     pub(super) unsafe fn keys(
         &self,
-        index: pg_sys::Relation,
+        index: IndexRelation,
         columns: &PgTupleDesc,
     ) -> Option<Vec<pg_sys::ScanKeyData>> {
         // SAFETY: the caller's promise; arrays of an index have an element for each column.
         unsafe {
-            let form = &*(*index).rd_index;
+            let form = &*index.rd_index;
             let numbers = form.indkey.values.as_slice(form.indnkeyatts as usize);
             let count = scope_columns(index);
             if count != self.0.len() {
@@ -92,10 +92,9 @@ impl Scope {
             let key = |at: usize| {
                 let column = columns.get(usize::try_from(numbers[at]).ok()?.checked_sub(1)?)?;
                 let part = self.0.iter().find(|part| column.name() == part.column)?;
-                let (family, own) = (*(*index).rd_opfamily.add(at), *(*index).rd_opcintype.add(at));
+                let (family, own) = (*index.rd_opfamily.add(at), *index.rd_opcintype.add(at));
                 let equal = pg_sys::get_opfamily_member(family, own, own, EQUAL as i16);
-                let same =
-                    equal == (*part.kind).eq_opr && *(*index).rd_indcollation.add(at) == part.collation;
+                let same = equal == (*part.kind).eq_opr && *index.rd_indcollation.add(at) == part.collation;
                 same.then(|| pg_sys::ScanKeyData {
                     sk_attno: at as i16 + 1,
                     sk_strategy: EQUAL,

@@ -34,7 +34,7 @@ use super::print::Print;
 use super::scope::Scope;
 use super::texts::TextSearch;
 use super::wait;
-use crate::banding::{DISTANCE, WITHIN, is_banding_relation, scope_columns, type_of};
+use crate::banding::{DISTANCE, IndexRelation, WITHIN, is_banding_relation, scope_columns, type_of};
 use crate::pg::{
     Row, deleter, died_before, inheritors, quote_identifier, raise_state, raise_unsupported, string,
     trigger::Call, version,
@@ -162,8 +162,8 @@ impl Search<'_> {
             let number = columns.iter().position(|it| !it.attisdropped && it.name() == self.options.column);
             let usable = |oid: pg_sys::Oid| {
                 let opened = PgRelation::with_lock(oid, pg_sys::AccessShareLock as i32);
-                let index = opened.as_ptr();
-                let (form, last) = (&*(*index).rd_index, scope_columns(index));
+                let index = IndexRelation::new(opened.as_ptr());
+                let (form, last) = (&*index.rd_index, scope_columns(index));
                 let usable = is_banding_relation(index)
                     && type_of(index) == self.fingerprint.of
                     && form.indisvalid
@@ -171,7 +171,7 @@ impl Search<'_> {
                     && number
                         .is_some_and(|at| form.indkey.values.as_slice(last + 1)[last] as usize == at + 1)
                     && (last == 0 || self.scope.keys(index, &columns).is_some())
-                    && pg_sys::RelationGetIndexPredicate(index).is_null();
+                    && pg_sys::RelationGetIndexPredicate(opened.as_ptr()).is_null();
                 usable.then_some((last, oid))
             };
             // Rather one of the scope than one of all rows.
@@ -237,8 +237,9 @@ impl Search<'_> {
                 (Some(index), None) => {
                     let index = pg_sys::index_open(index, pg_sys::AccessShareLock as i32);
                     let orders = i32::from(self.options.wants_nearest());
-                    let last = scope_columns(index);
-                    let keys = (last > 0).then(|| self.scope.keys(index, &columns)).flatten();
+                    let of = IndexRelation::new(index);
+                    let last = scope_columns(of);
+                    let keys = (last > 0).then(|| self.scope.keys(of, &columns)).flatten();
                     let (mut keys, column) = (keys.unwrap_or_default(), last as i16 + 1);
                     keys.push(pg_sys::ScanKeyData {
                         sk_attno: column,
