@@ -146,21 +146,20 @@ impl RelationPages {
 
     /// The edits as fragments, if all of them are small changes of a logged
     /// index that leave the page as full as it was or fuller.
-    fn small_changes(&self, edits: &[Edit<'_, WriteGuard>]) -> Option<Vec<(pg_sys::Buffer, *mut u8, Delta)>> {
+    fn small_changes(&self, edits: &[Edit<'_, Locked>]) -> Option<Vec<(pg_sys::Buffer, *mut u8, Delta)>> {
         // SAFETY: the relation is open (see `new`).
         let logged = unsafe { wal::needs_wal(self.relation) } && !settings::generic_wal();
-        let small = |edit: &Edit<'_, WriteGuard>| match edit.change {
+        let small = |edit: &Edit<'_, Locked>| match edit.change {
             Change::Patch(patches) if logged && !edit.fresh => {
-                let body = edit.page.locked.body();
-                let used = used_after(body, patches);
-                if used < used_bytes(body) {
+                let used = used_after(edit.page, patches);
+                if used < used_bytes(edit.page) {
                     return None;
                 }
                 let bytes = patches.iter().map(|(_, bytes)| bytes.len()).sum::<usize>();
                 let mut delta = Delta::with_room(patches.len() + 1, bytes + 2);
                 delta.patch(PD_LOWER, &((PAGE_HEADER + used) as u16).to_ne_bytes());
                 patches.iter().for_each(|(at, bytes)| delta.patch(PAGE_HEADER + at, bytes));
-                Some((edit.page.locked.buffer, edit.page.locked.page, delta))
+                Some((edit.page.buffer, edit.page.page, delta))
             }
             _ => None,
         };
@@ -168,23 +167,34 @@ impl RelationPages {
     }
 }
 
-struct Locked {
+/// A page that is pinned and locked, shared or exclusively.
+pub(crate) struct Locked {
     buffer: pg_sys::Buffer,
     page: *mut u8,
+    block: u32,
 }
 
 impl Locked {
-    fn new(buffer: pg_sys::Buffer, mode: u32) -> Locked {
+    fn new(buffer: pg_sys::Buffer, block: u32, mode: u32) -> Locked {
         // SAFETY: the buffer was pinned just now; its page stays where it is for as long as it is pinned.
         unsafe {
             lock_buffer_unguarded(buffer, mode as i32);
-            Locked { buffer, page: pg_sys::BufferGetPage(buffer).cast() }
+            Locked { buffer, page: pg_sys::BufferGetPage(buffer).cast(), block }
         }
     }
+}
 
-    fn body(&self) -> &[u8] {
+impl Deref for Locked {
+    type Target = [u8];
+    fn deref(&self) -> &[u8] {
         // SAFETY: a page has PAGE bytes; the lock keeps others from writing.
         unsafe { slice::from_raw_parts(self.page.add(PAGE_HEADER), BODY) }
+    }
+}
+
+impl WritePage for Locked {
+    fn block(&self) -> u32 {
+        self.block
     }
 }
 
@@ -197,33 +207,6 @@ impl Drop for Locked {
             // SAFETY: this guard holds the pin and the lock.
             unsafe { unlock_release_buffer_unguarded(self.buffer) }
         }
-    }
-}
-
-pub(crate) struct ReadGuard(Locked);
-
-impl Deref for ReadGuard {
-    type Target = [u8];
-    fn deref(&self) -> &[u8] {
-        self.0.body()
-    }
-}
-
-pub(crate) struct WriteGuard {
-    locked: Locked,
-    block: u32,
-}
-
-impl Deref for WriteGuard {
-    type Target = [u8];
-    fn deref(&self) -> &[u8] {
-        self.locked.body()
-    }
-}
-
-impl WritePage for WriteGuard {
-    fn block(&self) -> u32 {
-        self.block
     }
 }
 
@@ -242,8 +225,8 @@ impl Drop for Pin {
 }
 
 impl Pages for RelationPages {
-    type Read<'p> = ReadGuard;
-    type Write<'p> = WriteGuard;
+    type Read<'p> = Locked;
+    type Write<'p> = Locked;
     type Pin<'p> = Pin;
 
     fn body_len(&self) -> usize {
@@ -254,12 +237,12 @@ impl Pages for RelationPages {
         Ok(self.count())
     }
 
-    fn read(&self, block: u32) -> Result<ReadGuard> {
+    fn read(&self, block: u32) -> Result<Locked> {
         let buffer = self.read_existing(block)?;
-        let locked = Locked::new(buffer, pg_sys::BUFFER_LOCK_SHARE);
+        let locked = Locked::new(buffer, block, pg_sys::BUFFER_LOCK_SHARE);
         // SAFETY: the relation is open and the snapshot valid (see `for_scan`), the page locked.
         unsafe { version::test_for_old_snapshot(self.snapshot, self.relation, locked.page) };
-        Ok(ReadGuard(locked))
+        Ok(locked)
     }
 
     fn pin(&self, block: u32) -> Result<Pin> {
@@ -274,31 +257,32 @@ impl Pages for RelationPages {
         Ok(Pin { buffer, block })
     }
 
-    fn lock_pinned(&self, pin: Pin) -> Result<WriteGuard> {
+    fn lock_pinned(&self, pin: Pin) -> Result<Locked> {
         // The pin is the guard's from here on.
         let (buffer, block) = (pin.buffer, pin.block);
         std::mem::forget(pin);
-        Ok(WriteGuard { locked: Locked::new(buffer, pg_sys::BUFFER_LOCK_EXCLUSIVE), block })
+        Ok(Locked::new(buffer, block, pg_sys::BUFFER_LOCK_EXCLUSIVE))
     }
 
-    fn extend(&self) -> Result<WriteGuard> {
+    fn extend(&self) -> Result<Locked> {
         // SAFETY: the relation is open (see `new`). The extension lock keeps two backends from taking the
         // same new block; the page is locked before anybody else can learn of it.
         unsafe {
             pg_sys::LockRelationForExtension(self.relation, pg_sys::ExclusiveLock as i32);
             let buffer = self.read_buffer(pg_sys::InvalidBlockNumber, pg_sys::ReadBufferMode::RBM_NORMAL);
-            let locked = Locked::new(buffer, pg_sys::BUFFER_LOCK_EXCLUSIVE);
+            let block = pg_sys::BufferGetBlockNumber(buffer);
+            let locked = Locked::new(buffer, block, pg_sys::BUFFER_LOCK_EXCLUSIVE);
             pg_sys::UnlockRelationForExtension(self.relation, pg_sys::ExclusiveLock as i32);
-            Ok(WriteGuard { locked, block: pg_sys::BufferGetBlockNumber(buffer) })
+            Ok(locked)
         }
     }
 
-    fn commit(&self, edits: &mut [Edit<'_, WriteGuard>]) -> Result<()> {
+    fn commit(&self, edits: &mut [Edit<'_, Locked>]) -> Result<()> {
         validate_edits(edits, BODY)?;
         if let Some(changes) = self.small_changes(edits) {
-            // SAFETY: the buffers are pinned and locked exclusively by the
-            // guards, and `validate_edits` keeps the fragments within them.
-            unsafe { wal::commit(&changes) };
+            // SAFETY: the buffers are pinned and locked exclusively by the guards, and `validate_edits` keeps the fragments within
+            // them.
+            unsafe { wal::commit(&changes, |number| apply(&edits[number].change, changes[number].1)) };
             return Ok(());
         }
         // SAFETY: the buffers are pinned and locked exclusively by the guards; `validate_edits` has made sure
@@ -307,13 +291,11 @@ impl Pages for RelationPages {
             let record = pg_sys::GenericXLogStart(self.relation);
             for edit in edits.iter() {
                 let flags = if edit.fresh { pg_sys::GENERIC_XLOG_FULL_IMAGE as i32 } else { 0 };
-                let page = pg_sys::GenericXLogRegisterBuffer(record, edit.page.locked.buffer, flags);
+                let page = pg_sys::GenericXLogRegisterBuffer(record, edit.page.buffer, flags);
                 if edit.fresh {
                     pg_sys::PageInit(page, PAGE, 0);
                 }
-                let body = slice::from_raw_parts_mut(page.cast::<u8>().add(PAGE_HEADER), BODY);
-                edit.change.apply(body);
-                set_used(page, used_bytes(body));
+                apply(&edit.change, page.cast());
             }
             pg_sys::GenericXLogFinish(record);
         }
@@ -358,6 +340,19 @@ impl Pages for RelationPages {
 
     fn prefetch_distance(&self) -> usize {
         if FOUND.get() < IN_MEMORY { self.ahead } else { 0 }
+    }
+}
+
+/// Applies a change to a page; what of it lies beyond the page is left out.
+///
+/// # Safety
+/// As [`set_used`].
+unsafe fn apply(change: &Change<'_>, page: *mut u8) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let body = slice::from_raw_parts_mut(page.add(PAGE_HEADER), BODY);
+        change.apply(body);
+        set_used(page.cast(), used_bytes(body));
     }
 }
 

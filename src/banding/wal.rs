@@ -36,21 +36,6 @@ impl Delta {
         self.0.extend_from_slice(&(bytes.len() as u16).to_ne_bytes());
         self.0.extend_from_slice(bytes);
     }
-
-    /// Writes the fragments to the page, as replay does.
-    ///
-    /// # Safety
-    /// The page is locked exclusively, and every fragment within it.
-    unsafe fn apply(&self, page: *mut u8) {
-        let mut rest = &self.0[..];
-        while let [o0, o1, l0, l1, data @ ..] = rest {
-            let (offset, length) = (u16::from_ne_bytes([*o0, *o1]), u16::from_ne_bytes([*l0, *l1]));
-            let (bytes, behind) = data.split_at(usize::from(length));
-            // SAFETY: the caller's promise.
-            unsafe { page.add(usize::from(offset)).copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
-            rest = behind;
-        }
-    }
 }
 
 /// `RelationNeedsWAL`, which is a macro.
@@ -67,19 +52,19 @@ pub(crate) unsafe fn needs_wal(relation: pg_sys::Relation) -> bool {
     }
 }
 
-/// Changes up to four pages and logs it as one record.
+/// Changes up to four pages, each by `apply`, and logs it as one record.
 ///
 /// # Safety
-/// The buffers are pinned, locked exclusively and of a relation that [needs it](needs_wal); the
-/// fragments lie within their pages, and behind `pd_lower` a page is zero afterwards.
-pub(super) unsafe fn commit(changes: &[(pg_sys::Buffer, *mut u8, Delta)]) {
+/// The buffers are pinned, locked exclusively and of a relation that [needs it](needs_wal); `apply` does to a page, by its
+/// number, what replay makes of the fragments, and cannot fail; behind `pd_lower` the page is zero afterwards.
+pub(super) unsafe fn commit(changes: &[(pg_sys::Buffer, *mut u8, Delta)], apply: impl Fn(usize)) {
     // SAFETY: the caller's promise, and the order that access/transam/README
     // asks for: in a critical section change, mark dirty, log, set the LSN.
     unsafe {
         pg_sys::CritSectionCount += 1;
         XLogBeginInsert();
-        for (number, (buffer, page, delta)) in changes.iter().enumerate() {
-            delta.apply(*page);
+        for (number, (buffer, _, delta)) in changes.iter().enumerate() {
+            apply(number);
             MarkBufferDirty(*buffer);
             XLogRegisterBuffer(number as u8, *buffer, pg_sys::REGBUF_STANDARD as u8);
             XLogRegisterBufData(number as u8, delta.0.as_ptr(), delta.0.len() as u32);
