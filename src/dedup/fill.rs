@@ -3,11 +3,11 @@
 use super::archive::{
     Archive, Call, FILLED, GONE, KEEPER, check_assigned, is_own, listed, listed_columns, removed,
 };
-use super::references::{EXACT, references, sets};
+use super::references::{EXACT, image, references, sets};
 use crate::pg::{
-    Argument, Values, as_exact_text, as_text, base_type, base_type_name, check_type, commas, execute,
-    for_each, notice, query_all, query_catalogue, quote_identifier, quote_literal, raise_generated,
-    raise_mismatch, raise_state, type_cache, user, with_settings,
+    Argument, Values, as_text, base_type, base_type_name, check_type, commas, execute, for_each, notice,
+    query_all, query_catalogue, quote_identifier, quote_literal, raise_generated, raise_mismatch,
+    raise_state, type_cache, user, with_settings,
 };
 use crate::table::{Settings, Table, Written, refuse_option};
 use pgrx::pg_sys;
@@ -253,7 +253,7 @@ pub(super) fn fill(fill: &[Fill], call: &Call, archive: &Archive, run: i64, gone
         "UPDATE {name} AS a SET dedup_children = {} FROM {of} AS t WHERE a.dedup_run OPERATOR(pg_catalog.=) {run} \
            AND a.dedup_stage OPERATOR(pg_catalog.=) '{FILLED}' AND a.dedup_children IS NULL AND a.{id}::{base} {equals} ANY ($1::{base}[]) \
            AND t.{id}::{base} {equals} a.{id}::{base}",
-        told("t", fill.iter().map(|it| (&*it.name, it.typoid)))
+        image("t", fill.iter().map(|it| (&*it.name, it.typoid)))
     );
     alike(|| execute(&got, &gone[1..2]));
     rows[0]
@@ -262,18 +262,6 @@ pub(super) fn fill(fill: &[Fill], call: &Call, archive: &Archive, run: i64, gone
 /// Does `work`, in which values become texts, which are alike in all sessions: no trigger of a user must see these settings.
 fn alike<R>(work: impl FnOnce() -> R) -> R {
     with_settings(&[&EXACT[..], &[("TimeZone", "UTC"), ("bytea_output", "hex")]].concat(), work)
-}
-
-/// Values of columns, of what SQL calls so, as a JSON object of texts.
-fn told<'c>(alias: &str, columns: impl Iterator<Item = (&'c str, pg_sys::Oid)>) -> String {
-    let pair = |(name, typoid)| {
-        format!(
-            "{}::pg_catalog.text, {}",
-            quote_literal(name),
-            as_exact_text(&format!("{alias}.{}", quote_identifier(name)), typoid)
-        )
-    };
-    format!("pg_catalog.jsonb_build_object({})", commas(columns.map(pair)))
 }
 
 /// Gives kept rows back what they were, of those `which` (a condition on `a`) that no row of the run is missing of. What was
@@ -311,7 +299,7 @@ pub(super) fn back(call: &Call, archive: &Archive, which: &str) {
             check_assigned([then, now], &column, &table.name);
             set.push(format!("{column} = a.{column}"));
             types.push((&**key, [now, then]));
-            format!("a.dedup_children OPERATOR(pg_catalog.@>) {}", told("t", [(&**key, now)].into_iter()))
+            format!("a.dedup_children OPERATOR(pg_catalog.@>) {}", image("t", [(&**key, now)].into_iter()))
         });
         let changed = format!(
             "SELECT a.{id} FROM {name} AS a WHERE {which} \
@@ -334,7 +322,7 @@ pub(super) fn back(call: &Call, archive: &Archive, which: &str) {
     let is_none = set.is_empty();
     let update = format!("UPDATE {of} AS t SET {} FROM {name} AS a WHERE {which} AND {is_it}", commas(set));
     let done = if is_none { 0 } else { execute(&update, &[]) };
-    let told_of = |alias: &str, at: usize| told(alias, types.iter().map(|(key, types)| (*key, types[at])));
+    let told_of = |alias: &str, at: usize| image(alias, types.iter().map(|(key, types)| (*key, types[at])));
     let (altered, left) = leave(&format!("{} OPERATOR(pg_catalog.=) {}", told_of("t", 0), told_of("a", 1)));
     if execute(&format!("DELETE FROM {name} AS a WHERE {which}"), &[]) + left != done {
         raise_state(

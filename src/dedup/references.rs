@@ -109,6 +109,17 @@ pub(super) fn references(table: &Table) -> Vec<Reference> {
     found
 }
 
+/// Values of columns, of what SQL calls so, as a JSON object of texts. By arrays: a function has no more than 100 arguments.
+pub(super) fn image<'c>(of: &str, columns: impl Iterator<Item = (&'c str, pg_sys::Oid)>) -> String {
+    let text = |(name, typoid)| as_exact_text(&format!("{of}.{}", quote_identifier(name)), typoid);
+    let (names, texts): (Vec<_>, Vec<_>) = columns.map(|it| (quote_literal(it.0), text(it))).unzip();
+    format!(
+        "pg_catalog.jsonb_object(ARRAY[{}]::pg_catalog.text[], ARRAY[{}]::pg_catalog.text[])",
+        commas(names),
+        commas(texts)
+    )
+}
+
 /// Whether PostgreSQL sets something to NULL or a default, here or further on, when these columns change: it would not come back.
 pub(super) fn sets(pointing: &[Reference], columns: &[&str], depth: u32) -> bool {
     let has = |it: &Reference| it.columns.iter().any(|pair| columns.contains(&pair.parent.as_str()));
@@ -146,15 +157,8 @@ impl Reference {
 
     /// Columns of rows, of what SQL calls so, as the archive has them.
     fn image(&self, of: &str, columns: &[&str]) -> String {
-        let text = |name: &&str| {
-            let column = self.child.column(name);
-            check_type(column.typoid, Some(user()));
-            as_exact_text(&format!("{of}.{}", quote_identifier(name)), column.typoid)
-        };
-        let (texts, names) = (commas(columns.iter().map(text)), commas(columns.iter().map(quote_literal)));
-        format!(
-            "pg_catalog.jsonb_object(ARRAY[{names}]::pg_catalog.text[], ARRAY[{texts}]::pg_catalog.text[])"
-        )
+        let typed = columns.iter().map(|name| (*name, self.child.column(name).typoid));
+        image(of, typed.inspect(|(_, typoid)| check_type(*typoid, Some(user()))))
     }
 
     /// How many rows point at those that go, without going themselves. Raises 42501 if the caller does not see all of them.

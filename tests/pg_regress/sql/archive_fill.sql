@@ -161,6 +161,19 @@ SELECT id, phone, dedup_stage FROM post_archive;
 DROP TABLE parcel, post, post_archive;
 DROP FUNCTION keeps_phone;
 
+-- A function has no more than 100 arguments: more columns than half of that are filled.
+DO $$ BEGIN EXECUTE (SELECT 'CREATE TABLE wide (id int PRIMARY KEY, body text, ' || string_agg('c' || n || ' text', ', ') || ')' FROM generate_series(1, 60) n); END $$;
+INSERT INTO wide (id, body) VALUES (1, text_of(1)), (2, text_of(1));
+UPDATE wide SET c1 = 'one', c60 = 'sixty' WHERE id = 2;
+SET client_min_messages = warning;
+SELECT count(*) > 0 AS set_up FROM dedup_setup('wide', '{"recipe": {}, "columns": "body", "method": "text", "similarity": 0.5, "n": 2, "details": []}');
+RESET client_min_messages;
+SELECT id FROM dedup_clean('wide', false, (SELECT jsonb_build_object('fill', jsonb_object_agg('c' || n, 'first')) FROM generate_series(1, 60) n));
+SELECT id, c1, c60 FROM wide;
+SELECT dedup_undo('wide', 1);
+SELECT id, c1, c60 FROM wide ORDER BY id;
+DROP TABLE wide, wide_archive;
+
 -- Partitions: a kept row may move by what it takes.
 CREATE TABLE part (id int, body text, region text) PARTITION BY LIST (region);
 CREATE TABLE part_a PARTITION OF part FOR VALUES IN ('a');
