@@ -235,11 +235,11 @@ impl Search<'_> {
             match (index, self.texts) {
                 (Some(index), Some(texts)) => texts.for_each_version(relation, index, slot, goes_on),
                 (Some(index), None) => {
-                    let index = pg_sys::index_open(index, pg_sys::AccessShareLock as i32);
+                    let opened = PgRelation::with_lock(index, pg_sys::AccessShareLock as i32);
+                    let index = IndexRelation::new(opened.as_ptr());
                     let orders = i32::from(self.options.wants_nearest());
-                    let of = IndexRelation::new(index);
-                    let last = scope_columns(of);
-                    let keys = (last > 0).then(|| self.scope.keys(of, &columns)).flatten();
+                    let last = scope_columns(index);
+                    let keys = (last > 0).then(|| self.scope.keys(index, &columns)).flatten();
                     let (mut keys, column) = (keys.unwrap_or_default(), last as i16 + 1);
                     keys.push(pg_sys::ScanKeyData {
                         sk_attno: column,
@@ -258,12 +258,11 @@ impl Search<'_> {
                     let snapshot_type = pg_sys::SnapshotType::SNAPSHOT_ANY;
                     let mut every_version = pg_sys::SnapshotData { snapshot_type, ..*start };
                     let every_version = &raw mut every_version;
-                    let scan =
-                        version::index_beginscan(relation, index, every_version, keys.len() as i32, orders);
-                    pg_sys::index_rescan(scan, keys.as_mut_ptr(), keys.len() as i32, &mut order, orders);
+                    let (index, count) = (opened.as_ptr(), keys.len() as i32);
+                    let scan = version::index_beginscan(relation, index, every_version, count, orders);
+                    pg_sys::index_rescan(scan, keys.as_mut_ptr(), count, &mut order, orders);
                     while pg_sys::index_getnext_slot(scan, forward, slot) && goes_on() {}
                     pg_sys::index_endscan(scan);
-                    pg_sys::index_close(index, pg_sys::AccessShareLock as i32);
                 }
                 (None, _) => {
                     let scan = version::since_19!(table_beginscan(relation, every_version, 0, std::ptr::null_mut()); 0);

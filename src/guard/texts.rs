@@ -56,8 +56,7 @@ impl TextSearch {
         // SAFETY: the caller's promise; what is begun here is ended here.
         unsafe {
             let every_version = &raw mut pg_sys::SnapshotAnyData;
-            let lock = pg_sys::AccessShareLock as i32;
-            let index = pg_sys::index_open(index, lock);
+            let index = PgRelation::with_lock(index, pg_sys::AccessShareLock as i32);
             let mut key = pg_sys::ScanKeyData {
                 sk_attno: 1,
                 sk_strategy: ENOUGH,
@@ -65,7 +64,7 @@ impl TextSearch {
                 ..Default::default()
             };
             let bitmap = pg_sys::tbm_create(work_memory() as _, std::ptr::null_mut());
-            let scan = version::index_beginscan_bitmap(index, every_version, 1);
+            let scan = version::index_beginscan_bitmap(index.as_ptr(), every_version, 1);
             pg_sys::index_rescan(scan, &mut key, 1, std::ptr::null_mut(), 0);
             pg_sys::index_getbitmap(scan, bitmap);
             pg_sys::index_endscan(scan);
@@ -90,7 +89,6 @@ impl TextSearch {
                 })
             });
             pg_sys::table_index_fetch_end(fetch);
-            pg_sys::index_close(index, lock);
         }
     }
 }
