@@ -7,7 +7,9 @@ use crate::pg::{
     raise_duplicate_column, raise_duplicate_table, raise_mismatch, raise_no_column, raise_state,
     raise_unsupported, schema, user,
 };
-use crate::table::{Table, check_owner, check_plain, check_written, name_beside, table_name, table_named};
+use crate::table::{
+    Table, Written, as_jsonb, check_owner, check_plain, check_written, name_beside, table_name, table_named,
+};
 use pgrx::pg_sys;
 
 pub(super) struct Call<'t> {
@@ -19,8 +21,8 @@ pub(super) struct Call<'t> {
     pub(super) equals: String,
     /// The call, with the alias `d`.
     pub(super) dedup: String,
-    /// The call of `dedup_clean` that deletes, as a user writes it.
-    pub(super) shown: String,
+    /// The type of the ids, as calls name it; empty for numbers.
+    id_type: String,
 }
 
 impl Call<'_> {
@@ -37,18 +39,28 @@ impl Call<'_> {
         let (tools, source) = (schema(), quote_literal(name));
         // A NULL of a domain would run the domain's checks, which somebody else may have written.
         let base = base_type_name(id_type);
-        let (returned, typed) = match base_type(id_type) {
+        let (returned, id_type) = match base_type(id_type) {
             pg_sys::INT2OID | pg_sys::INT4OID | pg_sys::INT8OID => (pg_sys::INT8OID, String::new()),
-            other => (other, format!(", options => NULL, id_type => NULL::{base}")),
+            other => (other, format!(", id_type => NULL::{base}")),
         };
-        let shown = format!("SELECT * FROM {tools}.dedup_clean({source}, dry_run => false{typed});");
         // Not dedup, of which anybody who may create functions beside it can make one that is taken instead.
         let dedup = format!(
             "{tools}._dedup({source}::pg_catalog.text) AS d(id {0}, keeper {0}, stage pg_catalog.text, \
              distance pg_catalog.int4, similarity pg_catalog.float8)",
             base_type_name(returned)
         );
-        Call { table, id: quote_identifier(id), base, equals, dedup, shown }
+        Call { table, id: quote_identifier(id), base, equals, dedup, id_type }
+    }
+
+    /// The call of `dedup_clean` that deletes what these options name, as a user writes it.
+    pub(super) fn shown(&self, written: &Written) -> String {
+        let (tools, source, id_type) = (schema(), quote_literal(&self.table.name), &self.id_type);
+        let options = match written.map() {
+            map if !map.is_empty() => format!(", options => {}", quote_literal(&as_jsonb(&written.json()))),
+            _ if id_type.is_empty() => String::new(),
+            _ => ", options => NULL".to_owned(),
+        };
+        format!("SELECT * FROM {tools}.dedup_clean({source}, dry_run => false{options}{id_type});")
     }
 }
 

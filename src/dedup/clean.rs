@@ -55,7 +55,11 @@ fn dedup_clean(
     let filled =
         found.as_ref().filter(|_| !fill.is_empty()).map_or(0, |gone| fill::count(&fill, &call, gone));
     let takes = if filled > 0 { format!("; {filled} kept rows would be filled") } else { String::new() };
-    notice(format!("dry run: no row is deleted{takes}"), "", format!("To delete them: {}", call.shown));
+    notice(
+        format!("dry run: no row is deleted{takes}"),
+        "",
+        format!("To delete them: {}", call.shown(&written)),
+    );
 }
 
 fn pass(output: &mut Output, row: &Values<'_>) {

@@ -44,6 +44,9 @@ impl Search<'_> {
         }
         // The texts of a table with settings are read as its recipe has it.
         let settings = source.oid().and_then(OfTable::of);
+        if let Some(hashes) = settings.as_ref().filter(|it| it.method == Method::Hash) {
+            refuse_option("method", format!("table {} has hashes, which have no text", hashes.table_name()))
+        }
         let normal = settings.map(|settings| settings.text_recipe().normal).unwrap_or_default();
         Search::Texts(SimilarPairs::new(options.alike.n, options.alike.similarity, memory, threads()), normal)
     }

@@ -127,7 +127,9 @@ impl Options {
         }
         let settings = Settings::complete(Some(table), &mut written);
         if !written.by_records() {
-            written.add("distance", json!(DISTANCE));
+            // Fingerprints of the settings are as far apart whatever else is compared.
+            let known = settings.as_ref().filter(|it| written.text("fp").is_none_or(|fp| fp == it.fp));
+            written.add("distance", json!(known.map_or(DISTANCE, |it| it.distance())));
         }
         let mut options = Read::of(&written);
         let told = settings.as_ref().and_then(|it| it.statistics(&options.columns, options.alike.normal));

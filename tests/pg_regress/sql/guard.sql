@@ -349,6 +349,17 @@ INSERT INTO print VALUES (2, B'010');
 INSERT INTO print VALUES (3, B'0011'), (4, B'1111');
 INSERT INTO print VALUES (5, B'0001');
 DROP TABLE print;
+-- What texts are read by is another matter than how far apart the fingerprints of the settings may be.
+CREATE TABLE kept (id int PRIMARY KEY, title text, body text);
+INSERT INTO kept SELECT n, 'Number ' || n, (SELECT string_agg(md5(n || ' ' || w), ' ') FROM generate_series(1, 20) w) FROM generate_series(1, 30) n;
+SET client_min_messages = warning;
+SELECT count(*) FROM dedup_setup('kept', '{"columns": "body", "distance": 20, "similarity": 0.4, "n": 3, "details": []}');
+RESET client_min_messages;
+CREATE TRIGGER guard AFTER INSERT ON kept FOR EACH ROW EXECUTE FUNCTION near_dup_guard('recipe={"tokens": "words"}');
+INSERT INTO kept SELECT 31, title, substr(body, 1, 500) FROM kept WHERE id = 1;
+CREATE OR REPLACE TRIGGER guard AFTER INSERT ON kept FOR EACH ROW EXECUTE FUNCTION near_dup_guard('columns=body,title');
+INSERT INTO kept SELECT 31, title, substr(body, 1, 500) FROM kept WHERE id = 1;
+DROP TABLE kept;
 DROP TABLE petition, twin, note, bare, parted, tree, made, long_scope, misspelt;
 DROP FUNCTION with_arguments;
 DROP EXTENSION pg_dedup;

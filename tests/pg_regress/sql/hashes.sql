@@ -183,6 +183,7 @@ SELECT * FROM dedup_setup('two', '{"fp": "b"}');
 SELECT * FROM dedup_setup('two', '{"fp": "c"}');
 SELECT * FROM dedup_setup('two', '{"distance": 65}');
 SELECT count(*) FROM near_dup_pairs('SELECT id, b::bigint FROM two', '{"distance": 65}');
+SELECT count(*) FROM near_dup_pairs('two', '{"method": "text"}');
 DROP TRIGGER guard ON img;
 DROP SCHEMA hashes CASCADE;
 RESET search_path;

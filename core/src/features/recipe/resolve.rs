@@ -50,9 +50,24 @@ impl Written {
         }
         serde_path_to_error::deserialize(json).map_err(|error| {
             let path = Some(error.path().to_string()).filter(|_| error.path().iter().len() > 0);
-            RecipeError::new(path.unwrap_or_default(), error.inner().to_string(), KEYS)
+            RecipeError::new(path.unwrap_or_default(), plain(&error.inner().to_string()), KEYS)
         })
     }
+}
+
+/// What is wrong with a value, in the words of JSON.
+fn plain(said: &str) -> String {
+    const WORDS: [(&str, &str); 8] = [
+        ("`", "\""),
+        ("floating point ", "number "),
+        ("integer ", "number "),
+        ("sequence", "an array"),
+        ("expected a map", "expected an object"),
+        ("string or map", "a word or an object"),
+        ("expected u32", "expected a whole number"),
+        ("expected f64", "expected a number"),
+    ];
+    WORDS.iter().fold(said.to_owned(), |said, (of_code, plain)| said.replace(of_code, plain))
 }
 
 pub(in crate::features) fn kind(json: &Value) -> &'static str {
@@ -183,7 +198,7 @@ fn corpus_needed(path: &str, scheme: Scheme) -> RecipeError {
 
 fn scheme(path: &str, name: &str, hint: &str) -> Result<Scheme, RecipeError> {
     let named = Scheme::deserialize(StrDeserializer::<serde::de::value::Error>::new(name));
-    named.map_err(|error| RecipeError::new(path, error.to_string(), hint))
+    named.map_err(|error| RecipeError::new(path, plain(&error.to_string()), hint))
 }
 
 pub(in crate::features) fn of_scheme(path: &str, name: &str, hint: &str) -> Result<TextRecipe, RecipeError> {
@@ -201,7 +216,7 @@ fn lengths(n: &Value) -> Result<Vec<usize>, RecipeError> {
     };
     let given = n.as_array().map_or(std::slice::from_ref(n), Vec::as_slice);
     let given = given.iter().map(u32::deserialize).collect::<Result<Vec<_>, _>>();
-    let given = given.map_err(|error| wrong(error.to_string()))?;
+    let given = given.map_err(|error| wrong(plain(&error.to_string())))?;
     if let Some(n) = given.iter().find(|n| !(1..=MAX_N).contains(n)) {
         return Err(wrong(format!("{n} is out of range")));
     }
