@@ -355,9 +355,9 @@ pub(super) fn way_to_text(base: pg_sys::Oid) -> (pg_sys::CoercionPathType::Type,
     (path, function)
 }
 
-/// Rows of the table that this one is a partition of, or of it and those that inherit from it, as the planner estimates
-/// them: by their pages now, and the rows that a page had when they were last counted. A call that reads one partition
-/// must not wait for whoever alters another: that one has the rows that were counted last.
+/// Rows of the table that this one is a partition of, or of it and those that inherit from it, when they were last counted
+/// (by `ANALYZE`, `VACUUM` or the build of an index): dead rows make a table no larger. One that never was is estimated by its
+/// pages now, but a call that reads one partition must not wait for whoever alters another.
 pub(super) fn rows_of(whole: pg_sys::Oid, table: pg_sys::Oid) -> u64 {
     let none = pg_sys::NoLock as pg_sys::LOCKMODE;
     let lock = pg_sys::AccessShareLock as pg_sys::LOCKMODE;
@@ -372,10 +372,10 @@ pub(super) fn rows_of(whole: pg_sys::Oid, table: pg_sys::Oid) -> u64 {
     rows.sum::<f64>() as u64
 }
 
-/// The rows of a table that is locked with `mode`, if with none already; it is unlocked.
+/// The rows of a table that is locked with `mode`, if with none already; it is unlocked. Counted or estimated.
 fn estimated(table: pg_sys::Oid, mode: pg_sys::LOCKMODE) -> f64 {
     let lock = pg_sys::AccessShareLock as pg_sys::LOCKMODE;
-    let (mut pages, mut rows, mut visible) = (0, 0.0, 0.0);
+    let (mut pages, mut rows, mut visible);
     // SAFETY: a relation that is open is estimated and closed again; what is dropped meanwhile is left out.
     unsafe {
         let relation = pg_sys::try_relation_open(table, mode);
@@ -386,8 +386,11 @@ fn estimated(table: pg_sys::Oid, mode: pg_sys::LOCKMODE) -> f64 {
             }
             return 0.0;
         }
-        // What a partitioned table was counted to have is that of its partitions.
-        if (*(*relation).rd_rel).relkind as u8 != pg_sys::RELKIND_PARTITIONED_TABLE {
+        (pages, rows, visible) = (0, f64::from((*(*relation).rd_rel).reltuples), 0.0);
+        if (*(*relation).rd_rel).relkind as u8 == pg_sys::RELKIND_PARTITIONED_TABLE {
+            // It has no rows but those of its partitions.
+            rows = 0.0;
+        } else if rows < 0.0 {
             pg_sys::estimate_rel_size(relation, std::ptr::null_mut(), &mut pages, &mut rows, &mut visible);
         }
         pg_sys::relation_close(relation, lock);

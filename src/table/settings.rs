@@ -281,8 +281,8 @@ impl Settings {
         self.stored.id.as_deref()
     }
 
-    /// Bits in which near-duplicates may differ: what was asked for, or what was chosen for as many rows as the table has
-    /// now. Two sessions that see different sizes both keep rows apart that are within the narrower of their distances.
+    /// Bits in which near-duplicates may differ: what was asked for, or what was chosen for as many rows as the table was counted
+    /// to have. Two sessions that see different sizes both keep rows apart that are within the narrower of their distances.
     pub(crate) fn distance(&self) -> u32 {
         let Some(distances) = &self.stored.distances else { return self.stored.distance };
         // SAFETY: a copy of a number.
@@ -291,7 +291,9 @@ impl Settings {
         if at == statement {
             return distance;
         }
-        let distance = distances.distance(self.rows_now()).unwrap_or(self.stored.distance);
+        // Fewer rows make it no wider: what is left after a call is judged as it was by it.
+        let rows = self.rows_now().max(self.stored.rows.unwrap_or_default());
+        let distance = distances.distance(rows).unwrap_or(self.stored.distance);
         self.distance.set((statement, distance));
         distance
     }

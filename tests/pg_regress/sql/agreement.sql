@@ -128,4 +128,17 @@ SELECT options -> 'slots' AS slots FROM dedup_settings WHERE tbl = 'repair'::reg
 CALL dedup_into('repair_groups', 'repair');
 SELECT * FROM said('repair');
 DROP SCHEMA agreement CASCADE;
+-- Dead rows make no table larger: the chosen distance, which narrows as it grows, stays.
+CREATE TABLE worn (id int PRIMARY KEY, body text, k int DEFAULT 0);
+INSERT INTO worn SELECT i, (SELECT string_agg(CASE WHEN i > 1200 AND (j * 7 + i) % 25 < 3 + i % 6 THEN md5(i || ' ' || j) ELSE (ARRAY['water','lift','street','house','office',
+    'school','noise','night','garden','bridge','river','winter','doctor','letter','broken','people','please','month','child','road','market','light','train','paper',
+    'stone','window','summer','bottle','castle','forest'])[1 + abs(hashint4((i - i / 1201 * 1200) * 100 + j)) % 30] END, ' ' ORDER BY j) FROM generate_series(1, 25) j)
+    FROM generate_series(1, 1350) i;
+SELECT count(*) FROM dedup_setup('worn', '{"method": "fingerprint", "details": [], "similarity": 0.1}');
+SELECT distance, distances -> '24' AS rows FROM dedup_settings WHERE tbl = 'worn'::regclass;
+CREATE TABLE fresh AS SELECT id, keeper, stage FROM dedup('worn');
+UPDATE worn SET k = 1;
+UPDATE worn SET k = 2;
+SELECT count(*) FROM (SELECT id, keeper, stage FROM dedup('worn') EXCEPT TABLE fresh) d;
+DROP TABLE worn, fresh;
 DROP EXTENSION pg_dedup;
