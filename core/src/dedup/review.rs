@@ -214,6 +214,8 @@ impl<F: Spill> Found<F> {
         if let Some(records) = &groups.records {
             let least_likely = 1.0 / (1.0 + (FAR - logit(least)).exp());
             for ([a, b], likely) in records.likely(&records.pairs(), least_likely, limits.threads, host)? {
+                // Across sides copies are compared themselves.
+                let [a, b] = [a, b].map(|row| rows.first[row as usize]);
                 let pair = [a.min(b), a.max(b)];
                 if settled.is_open(pair) && found.hangs_on(pair) {
                     doubts.add(&found, pair, logit(likely) - logit(least));

@@ -83,6 +83,12 @@ SELECT * FROM dedup('petition', '{"method": "text"}');
 DELETE FROM petition WHERE id > 50;
 SELECT * FROM dedup('petition');
 SET client_min_messages = warning;
+-- Rows that are equal to another one across sides are asked about as that.
+CREATE TABLE doubled AS SELECT i AS id, md5(i::text) AS a, md5(i || 'b') AS b, (555000 + i * 7)::text AS c, CASE WHEN i % 2 = 0 THEN 'x' ELSE 'y' END AS side FROM generate_series(1, 120) i;
+INSERT INTO doubled SELECT id + 2000, a, b, c, 'x' FROM doubled WHERE id IN (7, 9);
+ALTER TABLE doubled ADD PRIMARY KEY (id);
+SELECT count(*) FROM dedup_review('doubled', 20, '{"method": "records", "columns": ["a", "b", "c"], "side": "side"}');
+DROP TABLE doubled;
 DROP TABLE people, person, petition, product;
 DROP TABLE linked, mine, theirs, both_sides;
 DROP FUNCTION word;
