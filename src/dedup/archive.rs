@@ -56,7 +56,7 @@ impl Call<'_> {
     pub(super) fn shown(&self, written: &Written) -> String {
         let (tools, source, id_type) = (schema(), quote_literal(&self.table.name), &self.id_type);
         let options = match written.map() {
-            map if !map.is_empty() => format!(", options => {}", quote_literal(&as_jsonb(&written.json()))),
+            map if !map.is_empty() => format!(", options => {}", quote_literal(as_jsonb(&written.json()))),
             _ if id_type.is_empty() => String::new(),
             _ => ", options => NULL".to_owned(),
         };
