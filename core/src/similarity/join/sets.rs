@@ -11,7 +11,7 @@ use crate::similarity::grams::numbers;
 use crate::text::Ngrams;
 
 /// The most words of a part, whatever the memory: it is sorted in one pass.
-const WIDEST_PART: usize = 2 << 20;
+const WIDEST_PART: usize = 16 << 20;
 /// The fewest words of a part.
 const NARROWEST_PART: usize = 8 << 10;
 /// Bytes per n-gram of a part while parts are joined: two parts, and the index of one.
