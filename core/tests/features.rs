@@ -200,6 +200,7 @@ fn faults_are_named() {
             "\"terms\": two keys are \"the\" when normalized, with different weights",
         ),
         (json!({"terms": {"a": -1}}), "\"terms.a\": weight -1 is out of range"),
+        (json!({"terms": []}), "\"terms\": invalid type: an array, expected an object"),
         (json!({"stop": [1]}), "\"stop\": a word must be a string, not a number"),
         (json!({"stop": {}}), "\"stop\": must be a list, a name or true, not an object"),
         (json!({"n": -1}), "\"n\": invalid value: number \"-1\""),

@@ -291,9 +291,9 @@ impl Settings {
         if at == statement {
             return distance;
         }
-        // Fewer rows make it no wider: what is left after a call is judged as it was by it.
-        let rows = self.rows_now().max(self.stored.rows.unwrap_or_default());
-        let distance = distances.distance(rows).unwrap_or(self.stored.distance);
+        // Fewer rows make it no wider than it was chosen: what a call has left is judged as it was by it.
+        let chosen = self.stored.distance;
+        let distance = distances.distance(self.rows_now()).map_or(chosen, |it| it.min(chosen));
         self.distance.set((statement, distance));
         distance
     }

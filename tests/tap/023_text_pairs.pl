@@ -46,8 +46,6 @@ my %answer;
 for my $memory ('2MB', '1GB')
 {
 	my $files = 'SELECT temp_files FROM pg_stat_database WHERE datname = current_database()';
-	# Files are counted when their session has ended.
-	wait_until($node, "SELECT count(*) = 1 FROM pg_stat_activity WHERE backend_type = 'client backend'", 20);
 	my $before = scalar_of($node, $files);
 	$answer{$memory} = scalar_of($node, "SET work_mem = '$memory'; SELECT count(*) || ' ' || sum(hashint8(a)::bigint # hashint8(b)::bigint) FROM " . $find->('short', 0.6));
 	usleep(600_000);

@@ -178,7 +178,7 @@ INSERT INTO part VALUES (12, 'The bridge is closed until June?');
 INSERT INTO part_1 VALUES (3, 'The bridge is closed until June?');
 -- A whole has the rows of its partitions, once.
 ANALYZE part;
-INSERT INTO dedup_settings SELECT (jsonb_populate_record(s, '{"version": 9, "distances": {"4": null, "6": 3}}')).* FROM dedup_settings s WHERE tbl = 'part'::regclass;
+INSERT INTO dedup_settings SELECT (jsonb_populate_record(s, '{"version": 9, "distance": 6, "distances": {"4": null, "6": 3}}')).* FROM dedup_settings s WHERE tbl = 'part'::regclass;
 INSERT INTO part VALUES (12, 'The bridge is closed until June?');
 
 -- Errors.

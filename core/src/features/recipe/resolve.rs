@@ -57,11 +57,12 @@ impl Written {
 
 /// What is wrong with a value, in the words of JSON.
 fn plain(said: &str) -> String {
-    const WORDS: [(&str, &str); 8] = [
+    const WORDS: [(&str, &str); 9] = [
+        ("floating point `", "number `"),
+        ("integer `", "number `"),
         ("`", "\""),
-        ("floating point ", "number "),
-        ("integer ", "number "),
-        ("sequence", "an array"),
+        ("type: sequence", "type: an array"),
+        ("expected a sequence", "expected an array"),
         ("expected a map", "expected an object"),
         ("string or map", "a word or an object"),
         ("expected u32", "expected a whole number"),

@@ -10,7 +10,7 @@ use crate::memory::{self, Grow, Room};
 use crate::similarity::grams::numbers;
 use crate::text::Ngrams;
 
-/// The most words of a part, whatever the memory: it is sorted in one pass.
+/// The most words of a part, whatever the memory.
 const WIDEST_PART: usize = 16 << 20;
 /// The fewest words of a part.
 const NARROWEST_PART: usize = 8 << 10;
@@ -127,6 +127,8 @@ impl<H: Host> Sets<H> {
     pub(super) fn load(&mut self, part: usize) -> Result<Words> {
         match (self.parts.get(part), &mut self.file) {
             (Some(&part), Some(file)) => file.read(part),
+            // The only one is loaded once.
+            _ if self.parts.is_empty() => Ok(std::mem::take(&mut self.current)),
             _ => Ok(memory::copy(&self.current)?),
         }
     }
