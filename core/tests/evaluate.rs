@@ -1,15 +1,16 @@
 //! What is measured of texts and fingerprints, and what is suggested by it.
 
 use dedup_core::evaluate::{
-    Background, Chance, Profile, RadiusRow, Score, Suggestion, TextSample, pairs_within,
+    Background, Chance, Profile, RadiusRow, Score, Suggestion, TextSample, pairs_within, weighed,
 };
 use dedup_core::external::MemoryHost;
-use dedup_core::features::TextRecipe;
+use dedup_core::features::{Extractor, TextRecipe};
 use dedup_core::fingerprint::{Prints, hamming};
 use dedup_core::groups::PairSearch;
 use dedup_core::random::SplitMix64;
 use dedup_core::similarity::{Overlap, numbers};
 use proptest::prelude::*;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 fn prints(count: u64) -> Vec<u64> {
@@ -223,6 +224,39 @@ fn length_and_script_decide() {
     assert_eq!((spaced.short, spaced.n, spaced.threshold), (false, 5, 0.333));
     let page = suggestion(&"<p>小区停水三天怎么办</p>".repeat(9));
     assert!(page.recipe["markup"] == "html" && page.reason.contains("HTML"));
+}
+
+/// Protects letters by one form: fingerprints go by the words in which they differ, and those of other texts by all their words.
+#[test]
+fn words_that_most_texts_have_weigh_less() {
+    let word = |at: u64| format!("{:08x}", SplitMix64::new(at).next() >> 32);
+    let recipe = json!({"tokens": "words", "weight": "log"});
+    let letters: Vec<String> = (0..400)
+        .map(|row| {
+            let kind = ["court", "park", "lane", "yard"][row as usize % 4];
+            format!(
+                "the lift of {} {kind} is broken again and nobody comes to mend it, says {}",
+                word(row),
+                word(row + 1000)
+            )
+        })
+        .collect();
+    let weighed_recipe = weighed(&recipe, &letters).unwrap_or_default();
+    let terms = &weighed_recipe["terms"];
+    assert_eq!((&terms["lift"], &terms["park"]), (&json!(0.0), &json!(0.23)));
+    assert!(terms.get(word(7)).is_none() && weighed_recipe["weight"] == "log");
+    let distance = |recipe: &Value| {
+        let recipe = TextRecipe::from_json(recipe).unwrap();
+        let mut extractor = Extractor::new();
+        let prints: Vec<u64> = letters.iter().filter_map(|text| extractor.simhash(text, &recipe)).collect();
+        Background { rows: 100_000, ..Background::measure(&prints[..]) }.calibrate().once
+    };
+    assert!(distance(&weighed_recipe) >= distance(&recipe) + 8);
+    let prose: Vec<String> = (0..400)
+        .map(|row| (0..20).map(|at| word(row * 20 + at)).collect::<Vec<_>>().join(" ") + " the lift of")
+        .collect();
+    assert_eq!(weighed(&recipe, &prose), None);
+    assert_eq!(weighed(&recipe, &letters[..50]), None);
 }
 
 /// Protects what frames ask for: the texts are compared where no distance reaches those at the limit, and their n-grams are not

@@ -14,7 +14,7 @@ use crate::pg::{
 };
 use dedup_core::dedup::{Method, Written};
 use dedup_core::details::{Learner, Statistics};
-use dedup_core::evaluate::{Background, ByRows, Profile, RadiusRow, TextSample};
+use dedup_core::evaluate::{Background, ByRows, Profile, RadiusRow, TextSample, weighed};
 use dedup_core::features::TextRecipe;
 use dedup_core::fingerprint::Prints;
 use dedup_core::records::{Look, Model, Records, Rows};
@@ -59,16 +59,34 @@ impl Sampler {
         if profile.texts() == 0 {
             return None;
         }
-        let suggestion = profile.suggest(&sample, texts);
-        let recipe = recipe.unwrap_or(&suggestion.recipe);
-        let recipe = || TextRecipe::resolved(recipe, &Database).unwrap_or_else(|error| raise_recipe(error));
-        let prints = prints.unwrap_or_else(|| {
-            let recipe = recipe();
-            sample.iter().filter_map(|content| simhash_of(content, &recipe)).collect()
-        });
-        let mut background = Background::measure(&prints[..]);
-        background.rows = texts;
-        let calibration = background.calibrate();
+        let mut suggestion = profile.suggest(&sample, texts);
+        let calibrated = |recipe: &Value| {
+            let mut background = match &prints {
+                Some(prints) => Background::measure(&prints[..]),
+                None => {
+                    let recipe =
+                        TextRecipe::resolved(recipe, &Database).unwrap_or_else(|error| raise_recipe(error));
+                    let prints = sample.iter().filter_map(|content| simhash_of(content, &recipe));
+                    Background::measure(&prints.collect::<Vec<u64>>()[..])
+                }
+            };
+            background.rows = texts;
+            (background.calibrate(), background)
+        };
+        let (mut calibration, mut background) = calibrated(recipe.unwrap_or(&suggestion.recipe));
+        let is_open = recipe.is_none() && prints.is_none() && !suggestion.short;
+        if is_open
+            && f64::from(calibration.once) < suggestion.expected_distance
+            && let Some(recipe) = weighed(&suggestion.recipe, &sample)
+        {
+            let by_words = calibrated(&recipe);
+            if by_words.0.once > calibration.once {
+                (calibration, background) = by_words;
+                suggestion.recipe = recipe;
+                suggestion.reason +=
+                    " Most of what a text says many others say: words that many have count less.";
+            }
+        }
         let distance = calibration.once;
         let wider = distance > calibration.verified;
         let few = if wider { "a million unrelated candidates" } else { "ten unrelated candidates per row" };

@@ -1,6 +1,7 @@
 //! What stands in the slots of a text, so far as it can be told from others at a glance.
 
 use super::tokens::Text;
+use crate::memory::{Grow, OrRaise};
 use crate::text::is_spaceless_char;
 use std::ops::Range;
 
@@ -11,16 +12,16 @@ pub(super) struct Filling {
     pub values: Vec<Value>,
 }
 
-/// Words of a value that are known one by one.
-const WORDS: usize = 3;
+/// Words of a value that are known one by one: names without spaces are cut into many.
+const WORDS: usize = 12;
 
 /// What stands in a slot, so far as it can be told from others at a glance.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Value {
     /// A bit for each of its words.
     words: u64,
     /// The first of them, and how many there are.
-    first: [(u32, Written); WORDS],
+    first: Vec<(u32, Written)>,
     count: u16,
     all: Written,
 }
@@ -81,8 +82,8 @@ impl Value {
     pub fn add(&mut self, at: usize, hash: u32, text: &Text) {
         let written = Written::of(text.word_at(at));
         self.words |= 1 << (hash % 64);
-        if let Some(word) = self.first.get_mut(usize::from(self.count)) {
-            *word = (hash, written);
+        if self.first.len() < WORDS {
+            self.first.grow((hash, written)).or_raise();
         }
         self.count = self.count.saturating_add(1);
         self.all = self.all.join(written);

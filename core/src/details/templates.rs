@@ -173,7 +173,10 @@ impl Templates {
             let reading = reading.get_or_insert_with(|| Reading {
                 slots: vec![Slot::None; text.tokens.len()],
                 places: filled.iter().map(Filled::place).collect(),
-                filling: Filling { template: number, values: filled.iter().map(|it| it.value).collect() },
+                filling: Filling {
+                    template: number,
+                    values: filled.iter().map(|it| it.value.clone()).collect(),
+                },
             });
             for (span, it) in template.spans().zip(&filled) {
                 let kind = match template.words[span.start].slot {

@@ -8,6 +8,7 @@ mod refit;
 mod sample;
 mod score;
 mod suggest;
+mod weigh;
 
 pub use calibrate::{Background, ByRows, Calibration, Nearest, RadiusRow};
 pub use chance::Chance;
@@ -17,3 +18,4 @@ pub use refit::{Refit, refit};
 pub use sample::TextSample;
 pub use score::Score;
 pub use suggest::{Profile, Suggestion, emptying};
+pub use weigh::weighed;

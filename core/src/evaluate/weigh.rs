@@ -1,0 +1,54 @@
+//! Weights of the words that many texts of a table have (P3, inverse document frequency).
+//!
+//! Letters by one form differ in a few words of a hundred. Fingerprints by all of them are near each other whatever the
+//! letters are about; by the words that few texts have they are as far apart as unrelated texts are.
+
+use crate::features::{Extractor, TextRecipe};
+use crate::interrupt::{checked, sort_unstable_by};
+use crate::memory::{OrRaise, Room, collect, copy_str};
+use rustc_hash::FxHashMap;
+use serde_json::{Map, Value};
+
+/// Texts that are looked at, at most.
+const TEXTS: usize = 4_000;
+/// Fewer show nothing.
+const FEWEST: usize = 100;
+/// The share of the texts that have a common word, and that of a text's weight which common words are where words are weighed.
+const COMMON: (f64, f64) = (0.1, 0.5);
+/// The share of the texts that have a word which is weighed, and how many of these there are at most.
+const WEIGHED: (f64, usize) = (0.02, 400);
+
+/// A recipe in which the words that most of some texts have weigh ln(N / df) / ln N, in hundredths, of N texts of which df
+/// have it. `None`: of most texts less than half is said by one in ten others.
+pub fn weighed<T: AsRef<str>>(recipe: &Value, texts: &[T]) -> Option<Value> {
+    let made = TextRecipe::from_json(recipe).ok().filter(|_| texts.len() >= FEWEST)?;
+    let (mut extractor, mut counts) = (Extractor::new(), FxHashMap::<String, u32>::default());
+    let texts = || checked(texts).step_by(texts.len().div_ceil(TEXTS));
+    for text in texts() {
+        let bag = extractor.bag(text.as_ref(), &made);
+        counts.room(bag.features().len()).or_raise();
+        bag.features().iter().for_each(|it| *counts.entry(copy_str(&it.text).or_raise()).or_default() += 1);
+    }
+    let all = texts().count() as f64;
+    let common = |text: &str| f64::from(counts[text]) >= COMMON.0 * all;
+    let mut alike = 0;
+    for text in texts() {
+        let bag = extractor.bag(text.as_ref(), &made);
+        let weight = |only: &dyn Fn(&str) -> bool| -> f64 {
+            bag.features().iter().filter(|it| only(&it.text)).map(|it| it.weight.value()).sum()
+        };
+        alike += usize::from(weight(&common) > COMMON.1 * weight(&|_| true));
+    }
+    if 2.0 * alike as f64 <= all {
+        return None;
+    }
+    let mut words: Vec<(u32, &str)> = collect(counts.iter().map(|it| (*it.1, it.0.as_str()))).or_raise();
+    sort_unstable_by(&mut words, |a: &(u32, &str), b| (b.0, a.1).cmp(&(a.0, b.1)));
+    let words = words.into_iter().take_while(|it| f64::from(it.0) >= WEIGHED.0 * all).take(WEIGHED.1);
+    let weight = |count: u32| ((all / f64::from(count)).ln() / all.ln() * 100.0).round() / 100.0;
+    let terms: Map<String, Value> =
+        words.map(|(count, word)| (word.to_owned(), weight(count).into())).collect();
+    let mut recipe = recipe.clone();
+    recipe["terms"] = terms.into();
+    Some(recipe)
+}
