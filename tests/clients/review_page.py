@@ -108,6 +108,8 @@ with sync_playwright() as playwright:
     tell("all pairs were asked about", len(answers), total)
     tell("nothing is left", progress(page), [len(decided), total - len(decided), 0])
     page.locator("#answers summary").click()
+    # It is written when the browser says that it is open, which may be later.
+    page.wait_for_function("document.querySelector('#answers textarea').value")
     shown = page.locator("#answers textarea").input_value()
     tell("the SQL that is shown is the one that is saved", saved(page, ".sql") == shown, True)
     with (directory / "expected.csv").open("w", newline="", encoding="utf-8") as file:
