@@ -243,7 +243,7 @@ fn words_that_most_texts_have_weigh_less() {
         .collect();
     let weighed_recipe = weighed(&recipe, &letters).unwrap_or_default();
     let terms = &weighed_recipe["terms"];
-    assert_eq!((&terms["lift"], &terms["park"]), (&json!(0.0), &json!(0.23)));
+    assert_eq!((&terms["lift"], &terms["park"]), (&json!(0.01), &json!(0.05)));
     assert!(terms.get(word(7)).is_none() && weighed_recipe["weight"] == "log");
     let distance = |recipe: &Value| {
         let recipe = TextRecipe::from_json(recipe).unwrap();
@@ -257,6 +257,25 @@ fn words_that_most_texts_have_weigh_less() {
         .collect();
     assert_eq!(weighed(&recipe, &prose), None);
     assert_eq!(weighed(&recipe, &letters[..50]), None);
+}
+
+/// Protects tables of short texts of few words: all would be compared with each other, for minutes. Not those of many copies.
+#[test]
+fn short_texts_are_compared_where_that_ends() {
+    let short = |vocabulary: u64, different: u64, rows: u64| {
+        let random = |of: u64| SplitMix64::new(of).next();
+        let word = |at: u64| format!("{:06x}", random(random(at) % vocabulary) >> 40);
+        let text =
+            |row: u64| (0..10).map(|at| word(10 * (row % different) + at)).collect::<Vec<_>>().join(" ");
+        let texts: Vec<String> = (0..1000).map(text).collect();
+        let mut profile = Profile::default();
+        texts.iter().for_each(|text| profile.add(text));
+        let suggestion = profile.suggest(&texts, rows);
+        assert_eq!(suggestion.short, suggestion.reason.contains("So the texts themselves"));
+        suggestion.short
+    };
+    assert_eq!([10_000, 100_000].map(|rows| short(300, 1000, rows)), [true, false]);
+    assert!(short(300, 20, 100_000));
 }
 
 /// Protects what frames ask for: the texts are compared where no distance reaches those at the limit, and their n-grams are not

@@ -309,12 +309,18 @@ impl Settings {
         let now = self.rows_now();
         if has_doubled(then, now) {
             let name = self.table_name();
+            let more = match self.method {
+                Method::Fingerprint => {
+                    r#"; with '{"recipe": null, "distance": null}' it chooses these anew too"#
+                }
+                _ => "",
+            };
             notice(
                 format!(
                     "table {name} has doubled since its settings were learned: some {now} rows, not {then}"
                 ),
                 "",
-                format!("SELECT * FROM dedup_setup({}); learns anew.", quote_literal(&name)),
+                format!("SELECT * FROM dedup_setup({}); learns anew{more}.", quote_literal(&name)),
             );
         }
     }

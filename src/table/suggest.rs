@@ -83,8 +83,7 @@ impl Sampler {
             if by_words.0.once > calibration.once {
                 (calibration, background) = by_words;
                 suggestion.recipe = recipe;
-                suggestion.reason +=
-                    " Most of what a text says many others say: words that many have count less.";
+                suggestion.reason += " Most of what a text says many others say: words that many have count less (dedup_suggest lists them).";
             }
         }
         let distance = calibration.once;
@@ -151,10 +150,17 @@ pub(crate) fn announce(function: &str, chosen: &Map<String, Value>, reason: &str
     notice(format!("{function} chose {}", listed(chosen)), reason, "");
 }
 
-/// Options in the order of the manual.
+/// Options in the order of the manual; of many words their number.
 fn listed(chosen: &Map<String, Value>) -> String {
     const ORDER: [&str; 6] = ["method", "recipe", "distance", "similarity", "n", "details"];
-    let option = |name: &&str| chosen.get(*name).map(|value| format!("\"{name}\": {}", as_jsonb(value)));
+    let option = |name: &&str| {
+        let mut value = chosen.get(*name)?.clone();
+        if let Some(terms) = value.get_mut("terms").filter(|it| it.as_object().is_some_and(|it| it.len() > 5))
+        {
+            *terms = format!("{} words", terms.as_object().map_or(0, Map::len)).into();
+        }
+        Some(format!("\"{name}\": {}", as_jsonb(&value)))
+    };
     format!("{{{}}}", ORDER.iter().filter_map(option).collect::<Vec<_>>().join(", "))
 }
 

@@ -247,7 +247,7 @@ impl<F: Spill> Judge<F> {
         host: &mut H,
         mut accept: impl FnMut(Pair, Option<f64>) -> Result<()>,
     ) -> Result<()> {
-        if self.apart.as_ref().is_some_and(|apart| apart.differ(rows(pair))) {
+        if self.are_apart(pair) {
             self.compared += 1;
             return Ok(());
         }
@@ -379,9 +379,15 @@ impl<F: Spill> Judge<F> {
         Ok(verdicts)
     }
 
+    /// Whether two rows differ in a slot for certain.
+    fn are_apart(&self, pair: Pair) -> bool {
+        self.apart.as_ref().is_some_and(|apart| apart.differ(rows(pair)))
+    }
+
     /// Whether two rows are the same that have both been in pairs that are.
     pub fn holds<H: Host>(&mut self, pair: Pair, texts: &mut Texts<F>, host: &mut H) -> Result<bool> {
-        let is_similar = self.may_be_similar(rows(pair))
+        let is_similar = !self.are_apart(pair)
+            && self.may_be_similar(rows(pair))
             && self.counting(rows(pair))?.is_none_or(|it| it >= self.alike.similarity);
         Ok(is_similar && self.same_details(&[pair], texts, host)? == [true])
     }

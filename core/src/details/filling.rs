@@ -89,9 +89,14 @@ impl Value {
         self.all = self.all.join(written);
     }
 
+    /// Whether there is none.
+    pub fn is_none(&self) -> bool {
+        self.count == 0
+    }
+
     /// Whether either has a word that the other lacks, and these cannot be one.
     pub fn is_another(&self, other: &Value) -> bool {
-        if self.count == 0 || other.count == 0 {
+        if self.is_none() || other.is_none() {
             return false;
         }
         match self.known().zip(other.known()) {

@@ -227,6 +227,15 @@ impl Templates {
         if a.template() != b.template() {
             return None;
         }
+        // A form that nobody filled in is no copy of those that are.
+        let filled =
+            |text: &Text, reading| self.telling(reading).position(|(_, it)| !words_in(text, it).is_empty());
+        let [of_a, of_b] = [filled(texts[0], a), filled(texts[1], b)];
+        if of_a.is_some() != of_b.is_some() {
+            let at = of_a.or(of_b)?;
+            let place = |reading| self.telling(reading).nth(at).map(|it| it.1.clone());
+            return Some([place(a)?, place(b)?]);
+        }
         let ((_, x), (_, y)) = self.telling(a).zip(self.telling(b)).find(|((slot, x), (_, y))| {
             let words = [words_in(texts[0], x), words_in(texts[1], y)];
             let own = |own: &[&str], other: &[&str]| {
@@ -294,7 +303,17 @@ pub struct Fillings {
 impl Fillings {
     /// Whether two of the texts are of one template and have other values in a slot, so that they need not be compared.
     pub fn differ(&self, pair: [u32; 2]) -> bool {
-        self.tells && self.differing(pair).next().is_some()
+        self.tells && (self.differing(pair).next().is_some() || self.is_one_blank(pair))
+    }
+
+    /// Whether one text of a template alone has nothing in the slots that tell.
+    fn is_one_blank(&self, pair: [u32; 2]) -> bool {
+        self.of_one(pair).is_some_and(|both| {
+            let tells = &self.templates.all[both[0].template as usize].tells;
+            let [a, b] =
+                both.map(|it| it.values.iter().zip(tells).all(|(value, tells)| !tells || value.is_none()));
+            a != b
+        })
     }
 
     /// The template of two texts, and the slot of it, if there is one alone in which they have other values.

@@ -8,11 +8,12 @@
 
 use crate::hash::city64;
 use crate::interrupt;
-use crate::memory::{Grow, OfKey, OrRaise};
+use crate::memory::{Grow, OfKey, OrRaise, collect};
 use crate::random::SplitMix64;
-use crate::similarity::Overlap;
-use crate::text::Ngrams;
+use crate::similarity::{Frequencies, Maker, Overlap};
+use crate::text::{Ngrams, Normal};
 use rustc_hash::FxHashMap;
+use std::borrow::Cow;
 
 /// The most pairs measured.
 const PAIRS: u64 = 1_000_000;
@@ -108,16 +109,32 @@ impl Chance {
     }
 }
 
-/// How many n-grams all pairs of texts share in a table of so many rows, of which these are some: what a join of the texts looks
-/// at, at most.
-pub fn shared_by_all<T: AsRef<str>>(texts: &[T], n: usize, rows: u64) -> f64 {
-    let texts = &texts[..texts.len().min(FEW)];
+/// How often a join of texts looks at a pair of texts in a table of so many rows, of which these are some: for each n-gram that two
+/// texts share among the rarest of each, of which texts of the similarity `least` share one.
+pub(super) fn looks_of_join<T: AsRef<str>>(texts: &[T], n: usize, least: f64, rows: u64) -> f64 {
+    let texts: Vec<Cow<str>> =
+        collect(texts[..texts.len().min(FEW)].iter().map(|text| Normal::default().form(text.as_ref())))
+            .or_raise();
+    let weights = Frequencies::of(texts.iter().map(AsRef::as_ref), n);
+    let mut maker = Maker::new(n);
     let mut counts: FxHashMap<u64, u32> = FxHashMap::default();
-    for gram in texts.iter().filter_map(|text| grams(text.as_ref(), n)).flatten() {
+    let mut looks = FxHashMap::<u64, u32>::default();
+    let mut sets = collect(texts.iter().map(|text| maker.make(text).0)).or_raise();
+    // Equal texts are joined once.
+    interrupt::sort_and_dedup(&mut sets);
+    for &gram in sets.iter().flatten() {
         *counts.of_key(gram).or_raise() += 1;
     }
-    let shared: f64 = counts.values().map(|&count| f64::from(count) * f64::from(count - 1) / 2.0).sum();
-    shared * (rows as f64 / texts.len().max(1) as f64).powi(2)
+    for mut grams in sets {
+        grams.sort_unstable_by_key(|gram| (counts[gram], *gram));
+        let by_number = (grams.len() + 1).saturating_sub((least * grams.len() as f64).ceil() as usize);
+        let by_weight = weights.prefix(grams.iter().copied(), least, 0);
+        for &gram in grams.iter().take(by_number.max(by_weight)) {
+            *looks.of_key(gram).or_raise() += 1;
+        }
+    }
+    let looks: f64 = looks.values().map(|&count| f64::from(count) * f64::from(count - 1) / 2.0).sum();
+    looks * (rows as f64 / texts.len().max(1) as f64).powi(2)
 }
 
 /// The n-grams of a text as numbers, `None` if there are none.

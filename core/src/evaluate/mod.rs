@@ -12,7 +12,6 @@ mod weigh;
 
 pub use calibrate::{Background, ByRows, Calibration, Nearest, RadiusRow};
 pub use chance::Chance;
-use chance::shared_by_all;
 pub use count::{cumulative, pairs_within};
 pub use refit::{Refit, refit};
 pub use sample::TextSample;

@@ -6,7 +6,7 @@
 //! show how much unrelated texts share, which determines the distance ([`super::Background`]) and may raise the
 //! threshold ([`Chance`]).
 
-use super::{Chance, shared_by_all};
+use super::chance::{Chance, looks_of_join};
 use crate::details::Frame;
 use crate::features::TextRecipe;
 use crate::memory::{self, Grow, OrRaise};
@@ -22,8 +22,9 @@ const WEIGHED: (f64, &str) = (0.5, "Half of the n-grams by their weight");
 /// chosen by no more were taken for one another, their names compared, than at a half.
 const TWO_FIFTHS_SHARED: (f64, &str) = (0.25, "Two fifths of the n-grams");
 
-/// N-grams that pairs of texts share, up to which the texts of a table are joined: a minute.
-const AFFORDABLE: f64 = 2e9;
+/// How often a join looks at a pair of texts, in all and for each row, up to which the texts of a table are joined: a minute, or,
+/// of a million rows, five.
+const AFFORDABLE: (f64, f64) = (2e9, 1e4);
 
 /// Length and script of texts.
 #[derive(Debug, Clone, Default)]
@@ -37,9 +38,10 @@ pub struct Profile {
 /// Suggested settings.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Suggestion {
-    /// Whether no distance of fingerprints is both safe and wide enough.
+    /// Whether no distance of fingerprints is both safe and wide enough, and the texts may be compared themselves, by what that
+    /// takes.
     pub short: bool,
-    /// Whether fingerprints are of much that is not compared, and the texts may be compared themselves, by what that takes.
+    /// Whether fingerprints are of much that is not compared, and the texts may be compared themselves.
     pub framed: bool,
     /// The recipe of the fingerprint.
     pub recipe: Value,
@@ -94,7 +96,7 @@ impl Profile {
     pub fn suggest<T: AsRef<str>>(&self, sample: &[T], rows: u64) -> Suggestion {
         let frame = Frame::learned_from(sample);
         if !frame.is_of_most() {
-            return self.suggest_for(sample, rows);
+            return self.suggest_for(sample, rows, false);
         }
         // Fingerprints are of whole texts: what all have in common would decide.
         let own = sample
@@ -103,8 +105,7 @@ impl Profile {
         let own: Vec<Cow<str>> = memory::collect(own).or_raise();
         let mut profile = Profile::default();
         own.iter().for_each(|text| profile.add(text));
-        let mut suggestion = profile.suggest_for(&own, rows);
-        suggestion.framed = shared_by_all(&own, suggestion.n as usize, rows) <= AFFORDABLE;
+        let mut suggestion = profile.suggest_for(&own, rows, true);
         suggestion.reason = format!(
             "Many say the same beside it, as a preface, a footer or the words of a form, which is left out. {}",
             suggestion.reason
@@ -112,7 +113,7 @@ impl Profile {
         suggestion
     }
 
-    fn suggest_for<T: AsRef<str>>(&self, sample: &[T], rows: u64) -> Suggestion {
+    fn suggest_for<T: AsRef<str>>(&self, sample: &[T], rows: u64, framed: bool) -> Suggestion {
         let median = self.quantile(0.5);
         // In a script without spaces between words, three of ten characters at least.
         let chinese = 10 * self.spaceless >= 3 * self.characters.max(1);
@@ -132,11 +133,20 @@ impl Profile {
             recipe["markup"] = json!("html");
         }
         let script = if chinese { "without spaces between words" } else { "with spaces between words" };
-        let what = if short {
-            "They are short: one changed character turns many bits, so no distance is both safe and wide enough. \
-             So the texts themselves are compared."
-        } else {
-            "They are long enough for fingerprints to find candidates at a wide distance, and for the texts to decide."
+        let most = AFFORDABLE.0.max(AFFORDABLE.1 * rows as f64);
+        let joined = (short || framed) && looks_of_join(sample, n as usize, threshold, rows) <= most;
+        let what = match (short, joined) {
+            (true, true) => {
+                "They are short: one changed character turns many bits, so no distance is both safe and wide enough. \
+                 So the texts themselves are compared."
+            }
+            (true, false) => {
+                "They are short and of so few words that comparing all would take minutes, as method text does: \
+                 fingerprints find candidates, not all of them."
+            }
+            _ => {
+                "They are long enough for fingerprints to find candidates at a wide distance, and for the texts to decide."
+            }
         };
         let why = if threshold > least {
             format!(
@@ -157,7 +167,15 @@ impl Profile {
         );
         let cosine = 2.0 * threshold / (1.0 + threshold);
         let expected_distance = 64.0 * cosine.acos() / std::f64::consts::PI;
-        Suggestion { short, framed: false, recipe, n, threshold, expected_distance, reason }
+        Suggestion {
+            short: short && joined,
+            framed: framed && joined,
+            recipe,
+            n,
+            threshold,
+            expected_distance,
+            reason,
+        }
     }
 }
 

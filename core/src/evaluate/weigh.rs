@@ -13,13 +13,16 @@ use serde_json::{Map, Value};
 const TEXTS: usize = 4_000;
 /// Fewer show nothing.
 const FEWEST: usize = 100;
-/// The share of the texts that have a common word, and that of a text's weight which common words are where words are weighed.
-const COMMON: (f64, f64) = (0.1, 0.5);
-/// The share of the texts that have a word which is weighed, and how many of these there are at most.
-const WEIGHED: (f64, usize) = (0.02, 400);
+/// The share of the texts that have a common word. Those of forms by fifty patterns are among them.
+const COMMON: f64 = 0.02;
+/// The share of a text's weight that common words are where they are weighed: of petitions and articles it is a half.
+const MOST: f64 = 0.6;
+/// Words that are weighed, at most.
+const WORDS: usize = 1_000;
 
-/// A recipe in which the words that most of some texts have weigh ln(N / df) / ln N, in hundredths, of N texts of which df
-/// have it. `None`: of most texts less than half is said by one in ten others.
+/// A recipe in which the words that many of some texts have weigh (ln(N / df) / ln N)², in hundredths and one at least, of N texts
+/// of which df have it: not squared, the hundred words of one of twelve forms outweigh the few in its slots. `None`: of most
+/// texts less than three fifths is such words.
 pub fn weighed<T: AsRef<str>>(recipe: &Value, texts: &[T]) -> Option<Value> {
     let made = TextRecipe::from_json(recipe).ok().filter(|_| texts.len() >= FEWEST)?;
     let (mut extractor, mut counts) = (Extractor::new(), FxHashMap::<String, u32>::default());
@@ -30,22 +33,24 @@ pub fn weighed<T: AsRef<str>>(recipe: &Value, texts: &[T]) -> Option<Value> {
         bag.features().iter().for_each(|it| *counts.entry(copy_str(&it.text).or_raise()).or_default() += 1);
     }
     let all = texts().count() as f64;
-    let common = |text: &str| f64::from(counts[text]) >= COMMON.0 * all;
+    let common = |text: &str| f64::from(counts[text]) >= COMMON * all;
     let mut alike = 0;
     for text in texts() {
         let bag = extractor.bag(text.as_ref(), &made);
         let weight = |only: &dyn Fn(&str) -> bool| -> f64 {
             bag.features().iter().filter(|it| only(&it.text)).map(|it| it.weight.value()).sum()
         };
-        alike += usize::from(weight(&common) > COMMON.1 * weight(&|_| true));
+        alike += usize::from(weight(&common) > MOST * weight(&|_| true));
     }
     if 2.0 * alike as f64 <= all {
         return None;
     }
     let mut words: Vec<(u32, &str)> = collect(counts.iter().map(|it| (*it.1, it.0.as_str()))).or_raise();
     sort_unstable_by(&mut words, |a: &(u32, &str), b| (b.0, a.1).cmp(&(a.0, b.1)));
-    let words = words.into_iter().take_while(|it| f64::from(it.0) >= WEIGHED.0 * all).take(WEIGHED.1);
-    let weight = |count: u32| ((all / f64::from(count)).ln() / all.ln() * 100.0).round() / 100.0;
+    let words = words.into_iter().take_while(|it| f64::from(it.0) >= COMMON * all).take(WORDS);
+    // A text of such words alone has a fingerprint too.
+    let weight =
+        |count: u32| (((all / f64::from(count)).ln() / all.ln()).powi(2) * 100.0).round().max(1.0) / 100.0;
     let terms: Map<String, Value> =
         words.map(|(count, word)| (word.to_owned(), weight(count).into())).collect();
     let mut recipe = recipe.clone();
