@@ -1,6 +1,7 @@
 //! Templates are learned from rows, and what stands in their slots tells two texts apart.
 
 use dedup_core::details::{Comparer, Kinds, Learner, Statistics, Templates};
+use dedup_core::random::SplitMix64;
 use proptest::prelude::*;
 use std::sync::Arc;
 
@@ -208,6 +209,29 @@ fn a_letter_that_was_reworded_is_no_template() {
     assert_eq!(learned(&copies).count(), 0);
     let letters: Vec<String> = STREETS.iter().zip(0..).map(|(street, at)| words(street, at)).collect();
     assert_eq!(learned(&letters).count(), 1);
+}
+
+/// Protects forms with a list, in which words come and go: the number beside it tells two of them apart.
+#[test]
+fn a_list_hides_no_slot() {
+    let ballot = |n: u64| {
+        let mut random = SplitMix64::new(n);
+        let mut names = STREETS.to_vec();
+        names.sort_by_key(|_| random.next());
+        format!(
+            "Ballot number {} of the election of the board. I have read the notice, and rank those who stand for it as follows: {}. \
+             I have filled in no other ballot than this one, and know that the count will be made in public.",
+            7919 * (n + 13),
+            names.join(", ")
+        )
+    };
+    let texts: Vec<String> = (0..40).map(ballot).collect();
+    let templates = learned(&texts);
+    assert_eq!(templates.count(), 1);
+    let mut comparer = Comparer::new(Some(templates));
+    let again = texts[0].replace(&(7919 * 13).to_string(), "4711");
+    assert_eq!(comparer.differing(&texts[0], &again, SLOTS)[0].a, (7919 * 13).to_string());
+    assert_eq!(comparer.differing(&texts[0], &texts[0].replace("have filled in", "filled in"), SLOTS), []);
 }
 
 /// Protects that few texts, and texts that have little in common, have no template.

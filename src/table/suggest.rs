@@ -74,7 +74,7 @@ impl Sampler {
             (background.calibrate(), background)
         };
         let (mut calibration, mut background) = calibrated(recipe.unwrap_or(&suggestion.recipe));
-        let is_open = recipe.is_none() && prints.is_none() && !suggestion.short;
+        let is_open = recipe.is_none() && prints.is_none() && !suggestion.short && !suggestion.framed;
         if is_open
             && f64::from(calibration.once) < suggestion.expected_distance
             && let Some(recipe) = weighed(&suggestion.recipe, &sample)

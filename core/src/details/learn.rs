@@ -33,7 +33,7 @@ const FRAME: (f64, f64) = (1.2, 0.5);
 /// A slot of long texts at least has as many values as this share of them, as forms have a name or a number: where all have fewer,
 /// copies of one text were reworded.
 const OWN: f64 = 0.5;
-/// Insertions and deletions that the median text of a template has at most.
+/// Insertions and deletions in the frame of a template that its median text has at most.
 const LOOSE: usize = 1;
 /// Values of a slot that must be seen, and the share of them that are other names, for a slot of names.
 const NAMES: (usize, f64) = (8, 0.8);
@@ -241,11 +241,24 @@ fn common<'s>(all: impl Iterator<Item = &'s Signs> + Clone) -> Signs {
 
 /// The words of a text, and which of them stand in slots, by others; `None`: they have no frame.
 fn slots(own: &[u32], others: &[Vec<u32>]) -> Option<Vec<Word>> {
+    let replaced: Vec<_> = collect(others.iter().map(|other| align::replaced(own, other))).or_raise();
+    // Texts that say something else beside a place or in it.
+    let mut touched = vec![0; own.len() + 1];
+    for (x, _) in replaced.iter().flatten() {
+        touched[x.start..=x.end].iter_mut().for_each(|count| *count += 1);
+    }
+    // What comes or goes where most differ belongs to a list, or to a value of several words.
+    let is_loose = |(x, y): &&(Range<usize>, Range<usize>)| {
+        (x.is_empty() || y.is_empty())
+            && touched[x.start..=x.end].iter().all(|&count| 2 * count < others.len())
+    };
+    let mut loose: Vec<usize> = replaced.iter().map(|of| of.iter().filter(is_loose).count()).collect();
+    loose.sort_unstable();
+    if loose[loose.len() / 2] > LOOSE {
+        return None;
+    }
     let mut values: Vec<FxHashMap<u64, usize>> = vec![FxHashMap::default(); own.len()];
-    let mut loose = Vec::new();
-    for other in others {
-        let replaced = align::replaced(own, other);
-        loose.push(replaced.iter().filter(|(x, y)| x.is_empty() || y.is_empty()).count());
+    for (other, replaced) in others.iter().zip(replaced) {
         for (x, y) in replaced.into_iter().filter(|(x, y)| !x.is_empty() && !y.is_empty()) {
             let whole = other[y.clone()]
                 .iter()
@@ -255,10 +268,6 @@ fn slots(own: &[u32], others: &[Vec<u32>]) -> Option<Vec<Word>> {
                 *values[place].entry(value).or_default() += 1;
             }
         }
-    }
-    loose.sort_unstable();
-    if loose[loose.len() / 2] > LOOSE {
-        return None;
     }
     let all = (others.len() + 1) as f64;
     let spread = |values: &FxHashMap<u64, usize>| {

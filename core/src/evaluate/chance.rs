@@ -109,9 +109,9 @@ impl Chance {
     }
 }
 
-/// How often a join of texts looks at a pair of texts in a table of so many rows, of which these are some: for each n-gram that two
-/// texts share among the rarest of each, of which texts of the similarity `least` share one.
-pub(super) fn looks_of_join<T: AsRef<str>>(texts: &[T], n: usize, least: f64, rows: u64) -> f64 {
+/// How many n-grams a join of texts compares in a table of so many rows, of which these are some: those of both texts for each one
+/// that they share among the rarest of each, of which texts of the similarity `least` share one.
+pub(super) fn steps_of_join<T: AsRef<str>>(texts: &[T], n: usize, least: f64, rows: u64) -> f64 {
     let texts: Vec<Cow<str>> =
         collect(texts[..texts.len().min(FEW)].iter().map(|text| Normal::default().form(text.as_ref())))
             .or_raise();
@@ -133,8 +133,9 @@ pub(super) fn looks_of_join<T: AsRef<str>>(texts: &[T], n: usize, least: f64, ro
             *looks.of_key(gram).or_raise() += 1;
         }
     }
+    let grams = counts.values().map(|&count| f64::from(count)).sum::<f64>() / texts.len().max(1) as f64;
     let looks: f64 = looks.values().map(|&count| f64::from(count) * f64::from(count - 1) / 2.0).sum();
-    looks * (rows as f64 / texts.len().max(1) as f64).powi(2)
+    2.0 * grams * looks * (rows as f64 / texts.len().max(1) as f64).powi(2)
 }
 
 /// The n-grams of a text as numbers, `None` if there are none.

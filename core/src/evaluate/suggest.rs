@@ -6,7 +6,7 @@
 //! show how much unrelated texts share, which determines the distance ([`super::Background`]) and may raise the
 //! threshold ([`Chance`]).
 
-use super::chance::{Chance, looks_of_join};
+use super::chance::{Chance, steps_of_join};
 use crate::details::Frame;
 use crate::features::TextRecipe;
 use crate::memory::{self, Grow, OrRaise};
@@ -22,9 +22,9 @@ const WEIGHED: (f64, &str) = (0.5, "Half of the n-grams by their weight");
 /// chosen by no more were taken for one another, their names compared, than at a half.
 const TWO_FIFTHS_SHARED: (f64, &str) = (0.25, "Two fifths of the n-grams");
 
-/// How often a join looks at a pair of texts, in all and for each row, up to which the texts of a table are joined: a minute, or,
-/// of a million rows, five.
-const AFFORDABLE: (f64, f64) = (2e9, 1e4);
+/// N-grams that a join compares, in all and for each row, up to which the texts of a table are joined: a minute, or, of a million
+/// rows, five.
+const AFFORDABLE: (f64, f64) = (2e11, 6e5);
 
 /// Length and script of texts.
 #[derive(Debug, Clone, Default)]
@@ -134,7 +134,7 @@ impl Profile {
         }
         let script = if chinese { "without spaces between words" } else { "with spaces between words" };
         let most = AFFORDABLE.0.max(AFFORDABLE.1 * rows as f64);
-        let joined = (short || framed) && looks_of_join(sample, n as usize, threshold, rows) <= most;
+        let joined = (short || framed) && steps_of_join(sample, n as usize, threshold, rows) <= most;
         let what = match (short, joined) {
             (true, true) => {
                 "They are short: one changed character turns many bits, so no distance is both safe and wide enough. \
