@@ -2,9 +2,9 @@
 //!
 //! They depend on the length, for one changed character is a large part of a short text and a small part of a
 //! long one, and on the script, for two Chinese characters carry as much information as five English letters.
-//! The settings are the documented defaults of `docs/internals/measurements.md`; none is fitted to the given texts. Those only
-//! show how much unrelated texts share, which determines the distance ([`super::Background`]) and may raise the
-//! threshold ([`Chance`]).
+//! The settings are the documented defaults of `docs/internals/measurements.md`; none is fitted to what is the same in the
+//! given texts. Those only show how much unrelated ones share: that determines the distance ([`super::Background`]), may
+//! raise the threshold ([`Chance`]), says whether all can be compared, and what common words weigh ([`super::weighed`]).
 
 use super::chance::{Chance, steps_of_join};
 use crate::details::Frame;
