@@ -234,6 +234,68 @@ fn a_list_hides_no_slot() {
     assert_eq!(comparer.differing(&texts[0], &texts[0].replace("have filled in", "filled in"), SLOTS), []);
 }
 
+/// Protects rankings and amounts in words: the same words in another order are another value where they have many orders, and
+/// where they count.
+#[test]
+fn the_order_of_words_tells() {
+    let ranking = |n: u64| {
+        let mut random = SplitMix64::new(n);
+        let mut names = STREETS.to_vec();
+        names.sort_by_key(|_| random.next());
+        format!(
+            "I have read the notice of the board, and rank those who stand for it as follows: {}. I know that all is counted in public.",
+            names.join(", ")
+        )
+    };
+    let texts: Vec<String> = (0..40).map(ranking).collect();
+    let templates = learned(&texts);
+    let fillings = templates.fill(0..texts.len(), true, &mut |row| Ok(texts[row].clone())).unwrap();
+    assert!((1..40).all(|other| fillings.differ([0, other])));
+    let mut comparer = Comparer::new(Some(templates));
+    assert_ne!(comparer.differing(&texts[0], &texts[1], SLOTS), []);
+    assert_eq!(comparer.differing(&texts[0], &texts[0].replace("have read", "read"), SLOTS), []);
+
+    let cheque = |amount: &str| {
+        format!(
+            "The undersigned promises to pay the sum of {amount} dollars to the bearer of this note, at any office of the bank."
+        )
+    };
+    let (ones, tens) =
+        (["two", "three", "four", "six", "seven", "nine"], ["ten", "twenty", "thirty", "forty"]);
+    let amounts = ones.iter().zip((0..4).cycle()).flat_map(|(one, at)| {
+        [
+            format!("{} thousand and {one}", tens[at]),
+            format!("{one} hundred and {}", tens[at]),
+            format!("{one} thousand {}", tens[at]),
+        ]
+    });
+    let mut comparer =
+        Comparer::new(Some(learned(&amounts.map(|amount| cheque(&amount)).collect::<Vec<_>>())));
+    let mut differ = |a: &str, b: &str| !comparer.differing(&cheque(a), &cheque(b), SLOTS).is_empty();
+    assert!(differ("two hundred and six thousand and four", "two hundred and four thousand and six"));
+    assert!(differ("two thousand", "two thousand and two"));
+    assert!(!differ("two thousand and six", "two thousand six"));
+}
+
+/// Protects the speed of forms with long lists: that two of them are others is known without the texts.
+#[test]
+fn long_lists_are_told_at_a_glance() {
+    let order = |at: usize| {
+        let list =
+            (0..8).map(|it| format!("{} {}", 1 + (at * 5 + it * 3) % 40, STREETS[(at + it * it) % 12]));
+        let list = list.collect::<Vec<_>>().join(", ");
+        format!(
+            "Dear shop, please bring to my door this week: {list}. Leave the box with the neighbours if nobody is there."
+        )
+    };
+    let texts: Vec<String> = (0..24).map(order).collect();
+    let templates = learned(&texts);
+    assert_eq!(templates.count(), 1);
+    let fillings = templates.fill(0..texts.len(), true, &mut |row| Ok(texts[row].clone())).unwrap();
+    let told = (1..24).filter(|&other| fillings.differ([0, other])).count();
+    assert!(told >= 20, "{told} of 23");
+}
+
 /// Protects that few texts, and texts that have little in common, have no template.
 #[test]
 fn what_is_rare_or_loose_is_no_template() {

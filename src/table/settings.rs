@@ -482,9 +482,9 @@ pub(crate) fn refuse_hash(written: &str) -> ! {
     )
 }
 
-/// Whether a table of so many rows has doubled; of a small one the planner's estimate says little.
+/// Whether a table of so many rows has doubled; of one of a few pages the planner's estimate says little.
 pub(crate) fn has_doubled(then: u64, now: u64) -> bool {
-    now >= then.saturating_mul(2).max(then.saturating_add(10_000))
+    now >= then.saturating_mul(2).max(then.saturating_add(3_000))
 }
 
 /// Refuses a table; `hint` goes on after the call of `dedup_setup` for it.

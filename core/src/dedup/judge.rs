@@ -64,7 +64,7 @@ impl Alike {
     /// are alike enough to be one.
     pub fn one(&self, new: &str, old: &str) -> Option<f64> {
         let similarity = self.likeness(new, old);
-        (similarity >= self.similarity && self.differing(new, old).is_empty()).then_some(similarity)
+        (similarity >= self.similarity && !self.differ(&mut self.comparer(), new, old)).then_some(similarity)
     }
 
     /// How similar two texts are, 0 to 1; of records the probability that they are of one thing.
@@ -78,7 +78,7 @@ impl Alike {
             let mut comparer = self.comparer();
             [a, b].iter().all(|text| comparer.is_of_template(&self.plain(text)))
         };
-        self.of_sets(&set(a), &set(b), of_templates)
+        self.of_sets(&set(a), &set(b), f64::MIN_POSITIVE, of_templates)
     }
 
     /// The similarity of a new text and each of several old ones that is alike enough to be one, as [`Alike::one`] has it.
@@ -90,8 +90,11 @@ impl Alike {
         likely.map(|likely| Some(likely).filter(|likely| *likely >= self.similarity)).collect()
     }
 
-    fn of_sets(&self, a: &Grams, b: &Grams, of_templates: impl FnOnce() -> bool) -> f64 {
-        let jaccard = a.similar(b, f64::MIN_POSITIVE).unwrap_or(0.0);
+    /// How similar two texts are by their sets; 0 if it is less than `least`.
+    fn of_sets(&self, a: &Grams, b: &Grams, least: f64, of_templates: impl FnOnce() -> bool) -> f64 {
+        // Most candidates share too little; what few n-grams weigh makes a pair more alike only if that is asked for.
+        let least = if self.weighed { f64::MIN_POSITIVE } else { least };
+        let Some(jaccard) = a.similar(b, least).or(self.weighed.then_some(0.0)) else { return 0.0 };
         let weights = self.weights().filter(|_| self.weighed || jaccard < EDITED);
         self.of(Likeness { jaccard, cosine: weights.map(|it| it.cosine(a, b)) }, of_templates)
     }
@@ -163,7 +166,8 @@ impl Alike {
 
     /// The details that count and in which two texts differ.
     pub fn differing(&self, a: &str, b: &str) -> Vec<Detail> {
-        self.differing_by(&mut self.comparer(), a, b)
+        let differing = |kinds| self.comparer().differing(&self.plain(a), &self.plain(b), kinds);
+        self.details.map(differing).unwrap_or_default()
     }
 
     /// The name of the slot in which two texts differ, and in nothing else that counts.
@@ -181,10 +185,9 @@ impl Alike {
         Comparer::new(self.statistics.as_ref().map(|it| Arc::clone(&it.templates)))
     }
 
-    /// The same of many pairs.
-    fn differing_by(&self, comparer: &mut Comparer, a: &str, b: &str) -> Vec<Detail> {
-        let Some(kinds) = self.details else { return Vec::new() };
-        comparer.differing(&self.plain(a), &self.plain(b), kinds)
+    /// Whether there are any; a comparer is of many pairs.
+    fn differ(&self, comparer: &mut Comparer, a: &str, b: &str) -> bool {
+        self.details.is_some_and(|kinds| comparer.differ(&self.plain(a), &self.plain(b), kinds))
     }
 }
 
@@ -336,14 +339,7 @@ impl<F: Spill> Judge<F> {
         if least == 0.0 {
             return Ok(None);
         }
-        if !self.alike.weighed {
-            // Most candidates share too little, and what their n-grams weigh makes no pair more alike.
-            let [a, b] = rows.map(|row| self.sets.get(row));
-            if a?.zip(b?).is_none_or(|(a, b)| a.similar(&b, least).is_none()) {
-                return Ok(Some(0.0));
-            }
-        }
-        Ok(Some(self.known(rows)?.unwrap_or(0.0)))
+        Ok(Some(self.at_least(least, rows)?.unwrap_or(0.0)))
     }
 
     /// Whether the texts of pairs do without differing details.
@@ -368,9 +364,7 @@ impl<F: Spill> Judge<F> {
                 self.comparers.resize_with(threads.max(self.comparers.len()), || self.alike.comparer());
                 self.comparers.iter_mut().for_each(Comparer::keep_small);
                 let alike = &self.alike;
-                let same = |comparer: &mut Comparer, (a, b): &(String, String)| {
-                    alike.differing_by(comparer, a, b).is_empty()
-                };
+                let same = |comparer: &mut Comparer, (a, b): &(String, String)| !alike.differ(comparer, a, b);
                 verdicts.extend(on_threads(&texts, &mut self.comparers[..threads], host, same)?);
                 texts.clear();
                 bytes = 0;
@@ -394,8 +388,12 @@ impl<F: Spill> Judge<F> {
 
     /// How similar two rows are, if both were compared with others or each other.
     pub fn known(&mut self, rows: [u32; 2]) -> Result<Option<f64>> {
+        self.at_least(f64::MIN_POSITIVE, rows)
+    }
+
+    fn at_least(&mut self, least: f64, rows: [u32; 2]) -> Result<Option<f64>> {
         let [a, b] = rows.map(|row| self.sets.get(row));
         let of_templates = || self.apart.as_ref().is_some_and(|it| it.have(rows));
-        Ok(a?.zip(b?).map(|(a, b)| self.alike.of_sets(&a, &b, of_templates)))
+        Ok(a?.zip(b?).map(|(a, b)| self.alike.of_sets(&a, &b, least, of_templates)))
     }
 }

@@ -1,7 +1,7 @@
 //! Closed shapes: what is written so that it can only be a name. Codes of letters and digits (models, orders, plates), e-mail
 //! addresses, hosts and pages, addresses of machines, versions.
 
-use super::letters::foot_of;
+use super::letters::letter_of;
 use super::tokens::Text;
 use crate::interrupt::checked;
 use crate::memory::{OrRaise, collect};
@@ -103,7 +103,7 @@ pub(super) fn differing<'t>(texts: [&'t Text; 2], free: &[Vec<usize>; 2]) -> Opt
     let [all_a, all_b] = texts.map(|text| text.shown_until(usize::MAX));
     let [of_a, of_b] = [0, 1].map(|side| {
         let text = texts[side];
-        let mut shapes = shapes(text.shown_until(foot_of(text)));
+        let mut shapes = shapes(text.shown_until(letter_of(text).foot));
         shapes.retain(|(_, part)| !free[side].iter().any(|&at| text.is_in(at, part)));
         shapes
     });

@@ -2,11 +2,11 @@
 
 use super::align::{self, Replaced};
 use super::chinese_words as words;
-use super::letters::{LETTER, LETTER_RUN, foot_of, is_letter_of, sender_at};
+use super::letters::{LETTER, LETTER_RUN, letter_of};
 use super::spans::{DATE, NAME, NUMBER, SLOT, Side, Span, Verdict};
 use super::templates::{Read, Slot, is_one_value};
 use super::tokens::{BREAK, Form, Ids, Text, Token};
-use super::{chinese, english, numbers};
+use super::{chinese, codes, english, numbers};
 use crate::interrupt::check;
 use crate::memory::{self, Grow, OrRaise};
 use std::ops::Range;
@@ -101,18 +101,17 @@ pub(super) struct Differences {
 
 impl Differences {
     pub fn new(a: &str, b: &str, ids: &mut Ids) -> Differences {
-        let [a, b] = [a, b].map(|text| Arc::new(Text::new(text, ids)));
-        Differences::of(a, b)
+        Differences::of([a, b].map(|text| Arc::new(Text::new(text, ids))), [None, None])
     }
 
     /// Of two texts whose words have the same numbers.
-    pub fn of(a: Arc<Text>, b: Arc<Text>) -> Differences {
+    pub fn of([a, b]: [Arc<Text>; 2], readings: [Read; 2]) -> Differences {
         let numbers = |text: &Text| memory::collect(text.tokens.iter().map(|token| token.id)).or_raise();
         let (of_a, of_b) = (numbers(&a), numbers(&b));
         let replaced = align::replaced(&of_a, &of_b);
         let moved = parts(&a, &b, joined(&a, &b, moved(&of_a, &of_b, &replaced)));
         let replaced = parts(&a, &b, joined(&a, &b, replaced));
-        Differences { a, b, replaced, moved, readings: Default::default() }
+        Differences { a, b, replaced, moved, readings }
     }
 
     /// The stretches that stand in each other's place and may hold details.
@@ -125,9 +124,10 @@ impl Differences {
         both.take(MOST_SPANS).map(|(at, (x, y))| (at, Span::new(&self.a, &self.b, x.clone(), y.clone())))
     }
 
-    pub fn found(&self, kinds: Kinds) -> Vec<Detail> {
+    /// The details that count, up to `most` of them.
+    pub fn found(&self, kinds: Kinds, most: usize) -> Vec<Detail> {
         let mut found: Vec<Detail> = Vec::new();
-        for (_, mut new) in self.judged() {
+        self.judge(&mut |_, mut new| {
             // A number that is a name is a number still.
             if !kinds.names
                 && [&new.a, &new.b].iter().all(|it| it.starts_with(words::is_part))
@@ -138,17 +138,27 @@ impl Differences {
             if kinds.has(new.kind) && !found.contains(&new) {
                 found.push(new);
             }
-        }
+            found.len() < most
+        });
         found
     }
 
     /// The details, each with the number of its stretch.
     fn judged(&self) -> Vec<(usize, Detail)> {
         let mut found = Vec::new();
+        self.judge(&mut |at, new| {
+            found.push((at, new));
+            true
+        });
+        found
+    }
+
+    /// Hands out the details, each with the number of its stretch, for as long as `more` are asked for.
+    fn judge(&self, more: &mut dyn FnMut(usize, Detail) -> bool) {
         let mut again: Vec<[&str; 2]> = Vec::new();
         let letter = self.letter();
         let sender = letter.as_ref().and_then(|_| self.sender()).unwrap_or_default();
-        let feet = [&*self.a, &*self.b].map(foot_of);
+        let feet = [&self.a, &self.b].map(|text| letter_of(text).foot);
         for (at, span) in self.spans() {
             check();
             let span = &span;
@@ -176,24 +186,23 @@ impl Differences {
             // Who signs, and where he lives, is not what a letter is about.
             let in_foot = sender.contains(&span.sides[0].tokens.start)
                 || span.sides.iter().zip(feet).all(|(side, foot)| side.tokens.start >= foot);
-            let of_span = found.len();
+            let mut of_span: Vec<Detail> = Vec::new();
             let numbers = numbers::differences(span);
             for new in new.into_iter().chain(numbers.into_iter().map(|numbers| self.number(numbers))) {
-                if new.a != new.b
-                    && !(new.kind == NAME && in_foot)
-                    && !found[of_span..].contains(&(at, new.clone()))
-                {
-                    found.push((at, new));
+                if new.a != new.b && !(new.kind == NAME && in_foot) && !of_span.contains(&new) {
+                    of_span.push(new);
                 }
             }
             let [x, _] = span.sides.each_ref().map(|side| &side.tokens);
             let in_letter = letter.as_ref().is_none_or(|letter| x.start < letter.end && letter.start < x.end);
             let counts = slot == Slot::Told || slot != Slot::None && in_letter && !in_foot;
             if counts && !is_one_value(span) {
-                found.push((at, self.named(span, SLOT)));
+                of_span.push(self.named(span, SLOT));
+            }
+            if !of_span.into_iter().all(|new| more(at, new)) {
+                return;
             }
         }
-        found
     }
 
     /// The tokens of the first text that name something else than the second does in their place.
@@ -218,12 +227,14 @@ impl Differences {
         slots.reduce(both).unwrap_or(Slot::None)
     }
 
-    /// The tokens of either text that stand in slots that tell nothing.
-    pub fn free(&self) -> [Vec<usize>; 2] {
-        self.readings.each_ref().map(|read| {
+    /// The closed shapes in which the texts differ, but for what stands in slots that tell nothing.
+    pub fn shapes(&self) -> Option<Detail> {
+        let free = self.readings.each_ref().map(|read| {
             let slots = read.iter().flat_map(|read| read.slots.iter().enumerate());
             slots.filter(|it| *it.1 == Slot::Free).map(|it| it.0).collect()
-        })
+        });
+        let [a, b] = codes::differing([&self.a, &self.b], &free)?.map(str::to_owned);
+        Some(Detail { kind: NAME, a, b })
     }
 
     /// What of the first text stands between the head and the foot of a letter that both texts are, if they are one: who is
@@ -237,12 +248,12 @@ impl Differences {
         let (start, first_end) = runs.next()?;
         let end = runs.last().map_or(first_end, |run| run.1);
         let is_letter = shortest >= LETTER && (end - start) as f64 >= LETTER_SHARE * longest as f64;
-        (is_letter && [&*self.a, &*self.b].into_iter().all(is_letter_of)).then_some(start..end)
+        (is_letter && [&self.a, &self.b].into_iter().all(|text| letter_of(text).is_one)).then_some(start..end)
     }
 
     /// What of the first text says in the head of a letter who sends it, from another name on: I, Ann Bell, of 3 Elm Road, ask you.
     pub fn sender(&self) -> Option<Range<usize>> {
-        let (start, _) = sender_at(&self.a).zip(sender_at(&self.b))?;
+        let (start, _) = letter_of(&self.a).sender.zip(letter_of(&self.b).sender)?;
         let mut behind = self.replaced.iter().map(|(x, _)| x).filter(|x| x.end > start);
         let step = |end, x: &Range<usize>| if x.start < end + LETTER_RUN { Ok(x.end) } else { Err(end) };
         Some(start..behind.try_fold(start, step).unwrap_or_else(|end| end))

@@ -49,6 +49,9 @@ word_sets! {
         monday tuesday wednesday thursday friday saturday sunday january february march april june july august september october \
         november december jan feb mar apr jun jul aug sep sept oct nov dec today yesterday tomorrow morning evening night \
         afternoon week month year"
+    /// Words of amounts.
+    is_count "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen \
+        nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred thousand million billion"
     /// Common words that names begin with.
     is_first "old new upper lower north south east west great little high long big"
     /// Words before who writes or who is written to.

@@ -15,11 +15,17 @@ pub(super) struct Filling {
 /// Words of a value that are known one by one: names without spaces are cut into many.
 const WORDS: usize = 12;
 
+/// So many words that two longer values each have and the other lacks are not misspelt.
+const MANY: u32 = 3;
+
 /// What stands in a slot, so far as it can be told from others at a glance.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Value {
-    /// A bit for each of its words.
+    /// A bit for each of its words, and for those of no script that spells, as numbers.
     words: u64,
+    signs: u64,
+    /// All in their order.
+    order: u32,
     /// The first of them, and how many there are.
     first: Vec<(u32, Written)>,
     count: u16,
@@ -82,6 +88,10 @@ impl Value {
     pub fn add(&mut self, at: usize, hash: u32, text: &Text) {
         let written = Written::of(text.word_at(at));
         self.words |= 1 << (hash % 64);
+        self.order = self.order.wrapping_mul(31).wrapping_add(hash);
+        if written.scripts[2] {
+            self.signs |= 1 << (hash % 64);
+        }
         if self.first.len() < WORDS {
             self.first.grow((hash, written)).or_raise();
         }
@@ -107,8 +117,21 @@ impl Value {
                 });
                 ours.zip(theirs).is_some_and(|(ours, theirs)| !ours.may_be_one(theirs))
             }
-            None => self.words & other.words == 0 && !self.all.may_be_one(other.all),
+            None => {
+                let [ours, theirs] = [self.words & !other.words, other.words & !self.words];
+                let spaceless = |it: &Value| it.all.scripts == [false, true, false];
+                let many = || [ours, theirs].iter().all(|own| own.count_ones() >= MANY);
+                (ours != 0 && theirs != 0 && (ours & self.signs | theirs & other.signs) != 0)
+                    || many() && ![self, other].into_iter().any(spaceless)
+                    || self.words & other.words == 0 && !self.all.may_be_one(other.all)
+            }
         }
+    }
+
+    /// Whether both have the same words, several, in another order or another number of times.
+    pub fn is_reordered(&self, other: &Value) -> bool {
+        let same = self.count == other.count && self.words == other.words;
+        same && u32::from(self.count) >= MANY && self.order != other.order
     }
 
     /// Whether they share no word for certain.

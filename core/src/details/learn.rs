@@ -55,13 +55,13 @@ struct Seen<'t> {
 /// The templates of some texts, of which the table has more by this share.
 pub fn learned_from(texts: &[String], share: f64) -> Templates {
     let signs = collect(checked(texts).map(|text| signs(text))).or_raise();
-    let mut templates = Seen { texts, signs }.templates().or_raise();
-    templates.again = again(&templates, texts, share);
-    templates
+    let templates = Templates::new(Seen { texts, signs }.templates().or_raise(), FxHashSet::default());
+    let again = again(&templates, texts, share);
+    Templates::new(templates.all, again)
 }
 
 impl Seen<'_> {
-    fn templates(&self) -> Result<Templates> {
+    fn templates(&self) -> Result<Vec<Template>> {
         let mut by_sign: Vec<(u64, u32)> = Vec::new();
         for (place, signs) in checked((0..).zip(&self.signs)) {
             by_sign.room(signs.len())?;
@@ -97,7 +97,7 @@ impl Seen<'_> {
                 all.grow(template)?;
             }
         }
-        Ok(Templates { all, again: FxHashSet::default() })
+        Ok(all)
     }
 
     /// The template of the first of the texts of these places, if it has one, and the places of those that it was learned
@@ -259,7 +259,10 @@ fn slots(own: &[u32], others: &[Vec<u32>]) -> Option<Vec<Word>> {
     }
     let mut values: Vec<FxHashMap<u64, usize>> = vec![FxHashMap::default(); own.len()];
     for (other, replaced) in others.iter().zip(replaced) {
-        for (x, y) in replaced.into_iter().filter(|(x, y)| !x.is_empty() && !y.is_empty()) {
+        // What is missing where most differ has moved within a list.
+        let is_value =
+            |it: &(Range<usize>, Range<usize>)| !it.0.is_empty() && (!it.1.is_empty() || !is_loose(&it));
+        for (x, y) in replaced.into_iter().filter(is_value) {
             let whole = other[y.clone()]
                 .iter()
                 .fold(1 << 32, |hash: u64, &word| hash.wrapping_mul(crate::hash::GOLDEN) ^ u64::from(word));

@@ -1,7 +1,7 @@
 //! Letters: what stands in their heads and feet, who is addressed and who signs, does not tell two matters apart.
 
 use super::chinese_words;
-use super::tokens::{Form, Text};
+use super::tokens::{Form, Letter, Text};
 use crate::hash::city64;
 
 /// Tokens of a letter at least, and those of a run that begins or ends its body.
@@ -41,16 +41,17 @@ pub(super) fn is_letter(count: usize, hash: impl Fn(usize) -> u32) -> bool {
     count >= LETTER && ((0..GREETED).any(greets) || foot(count, &hash) < count)
 }
 
-pub(super) fn is_letter_of(text: &Text) -> bool {
-    is_letter(text.tokens.len(), |at| hash_of(text.word_at(at)))
-}
-
-pub(super) fn foot_of(text: &Text) -> usize {
-    foot(text.tokens.len(), |at| hash_of(text.word_at(at)))
+/// What of a text may be a letter; a text is in many pairs.
+pub(super) fn letter_of(text: &Text) -> &Letter {
+    text.letter.get_or_init(|| {
+        let count = text.tokens.len();
+        let hash = |at| hash_of(text.word_at(at));
+        Letter { is_one: is_letter(count, hash), foot: foot(count, hash), sender: sender(text) }
+    })
 }
 
 /// Where near its beginning a text names who sends it: I, Ann Bell, and 我叫张伟.
-pub(super) fn sender_at(text: &Text) -> Option<usize> {
+fn sender(text: &Text) -> Option<usize> {
     let is_name = |&at: &usize| {
         let before = |back: usize| at.checked_sub(back).map_or("", |at| text.word_at(at));
         let says = match [before(2), before(1)] {

@@ -44,7 +44,7 @@ pub use differences::{Detail, Kinds, Passage};
 pub use frame::Frame;
 pub use named::{Part, Shown, around};
 use rustc_hash::FxHashMap;
-use spans::{NAME, SLOT};
+use spans::SLOT;
 pub use statistics::{Learner, Statistics};
 use std::cell::OnceCell;
 use std::sync::Arc;
@@ -78,7 +78,7 @@ struct Cut {
 }
 
 /// Bytes of texts that it remembers, about a tenth of the memory of that.
-const KEPT_BYTES: usize = 1 << 21;
+const KEPT_BYTES: usize = 1 << 23;
 
 impl Comparer {
     /// One that knows the templates of a table.
@@ -104,25 +104,26 @@ impl Comparer {
         self.cut(plain, true).1.is_some()
     }
 
+    /// Whether two texts differ in a detail.
+    pub fn differ(&mut self, a: &str, b: &str, kinds: Kinds) -> bool {
+        let [(a, x), (b, y)] = self.cut_both(a, b, kinds.slots);
+        // To align two texts takes most of the time.
+        self.slots([&a, &b], [&x, &y]).is_some() || {
+            let differences = Differences::of([a, b], [x, y]);
+            !differences.found(kinds, 1).is_empty() || kinds.names && differences.shapes().is_some()
+        }
+    }
+
     /// The details in which two texts differ, in the order of the lesser text.
     pub fn differing(&mut self, a: &str, b: &str, kinds: Kinds) -> Vec<Detail> {
-        let (first, second) = (a.min(b), a.max(b));
-        let differences = self.differences(first, second, kinds.slots);
-        let mut found = differences.found(kinds);
-        if kinds.names
-            && found.is_empty()
-            && let Some([a, b]) = codes::differing([&differences.a, &differences.b], &differences.free())
-        {
-            let [a, b] = [a, b].map(str::to_owned);
-            found.push(Detail { kind: NAME, a, b });
+        let [(x, of_x), (y, of_y)] = self.cut_both(a, b, kinds.slots);
+        let differences = Differences::of([x, y], [of_x, of_y]);
+        let mut found = differences.found(kinds, usize::MAX);
+        if found.is_empty() && kinds.names {
+            found.extend(differences.shapes());
         }
-        if found.is_empty()
-            && let (Some(templates), [Some(x), Some(y)]) = (&self.templates, &differences.readings)
-            && let Some([x, y]) = templates.differing([&differences.a, &differences.b], [x, y])
-        {
-            let [a, b] =
-                [differences.a.passage(&x), differences.b.passage(&y)].map(Option::unwrap_or_default);
-            found.push(Detail { kind: SLOT, a, b });
+        if found.is_empty() {
+            found.extend(self.slots([&differences.a, &differences.b], differences.readings.each_ref()));
         }
         if a > b {
             found.iter_mut().for_each(|it| std::mem::swap(&mut it.a, &mut it.b));
@@ -130,18 +131,23 @@ impl Comparer {
         found
     }
 
-    /// The [name](around) of the slot in which two texts differ.
-    pub fn slot(&mut self, a: &str, b: &str) -> Option<String> {
-        let Differences { a, b, readings, .. } = self.differences(a.min(b), a.max(b), true);
+    /// The values of a slot in which two texts of one template differ.
+    fn slots(&self, texts: [&Text; 2], readings: [&Read; 2]) -> Option<Detail> {
         let [Some(x), Some(y)] = readings else { return None };
-        self.templates.as_ref()?.named([&a, &b], [&x, &y])
+        let places = self.templates.as_ref()?.differing(texts, [x, y])?;
+        let [a, b] = [0, 1].map(|side| texts[side].passage(&places[side]).unwrap_or_default());
+        Some(Detail { kind: SLOT, a, b })
     }
 
-    fn differences(&mut self, first: &str, second: &str, slots: bool) -> Differences {
-        let [(a, x), (b, y)] = [first, second].map(|plain| self.cut(plain, slots));
-        let mut differences = Differences::of(a, b);
-        differences.readings = [x, y];
-        differences
+    /// The [name](around) of the slot in which two texts differ.
+    pub fn slot(&mut self, a: &str, b: &str) -> Option<String> {
+        let [(a, x), (b, y)] = self.cut_both(a, b, true);
+        self.templates.as_ref()?.named([&a, &b], [&*x?, &*y?])
+    }
+
+    /// Two texts, the lesser first.
+    fn cut_both(&mut self, a: &str, b: &str, slots: bool) -> [(Arc<Text>, Read); 2] {
+        [a.min(b), a.max(b)].map(|plain| self.cut(plain, slots))
     }
 
     /// A text, and with `slots` how it stands to the templates.

@@ -114,13 +114,13 @@ impl Templates {
     }
 
     fn parts(&self, text: &Text, reading: &Reading) -> Vec<Part> {
-        let tells = &self.all[reading.template() as usize].tells;
+        let known = self.known(reading.template());
         let (mut parts, mut end) = (Vec::new(), 0);
         for (slot, place) in reading.places.iter().enumerate().filter(|(_, place)| !place.is_empty()) {
             parts.extend(text.passage(&(end..place.start)).map(Part::Frame));
             let name = self.name_of(slot, text, reading);
             let said = text.passage(place).unwrap_or_default();
-            parts.push(Part::Slot { slot, name, tells: tells[slot], said, values: Vec::new() });
+            parts.push(Part::Slot { slot, name, tells: known[slot].tells, said, values: Vec::new() });
             end = place.end;
         }
         parts.extend(text.passage(&(end..text.tokens.len())).map(Part::Frame));
@@ -188,7 +188,7 @@ impl Template {
         for place in places.iter().cloned() {
             self.words[place].fill(Word { hash: VALUE, slot });
         }
-        self.tells = self.telling().collect();
+        self.know();
         !places.is_empty()
     }
 }

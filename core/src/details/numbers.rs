@@ -140,9 +140,21 @@ fn kind(text: &Text, other: &Text, number: &Range<usize>) -> &'static str {
 
 /// The month that an English word names, or shortens.
 fn month(word: &str) -> Option<u128> {
-    const MONTHS: &str =
-        "january february march april may june july august september october november december";
-    let at = MONTHS.split(' ').position(|month| word.len() >= 3 && month.starts_with(word))?;
+    const MONTHS: [&str; 12] = [
+        "january",
+        "february",
+        "march",
+        "april",
+        "may",
+        "june",
+        "july",
+        "august",
+        "september",
+        "october",
+        "november",
+        "december",
+    ];
+    let at = MONTHS.iter().position(|month| word.len() >= 3 && month.starts_with(word))?;
     Some(at as u128 + 1)
 }
 

@@ -7,8 +7,8 @@
 
 use super::align;
 use super::chinese_words::{is_digit, orders};
-use super::english::is_within;
-use super::filling::{Filled, Filling};
+use super::english::{is_count, is_within};
+use super::filling::{Filled, Filling, Value};
 use super::letters::{LETTER_RUN, foot, hash_of, is_letter};
 use super::spans::Span;
 use super::tokens::{Form, Ids, Text};
@@ -78,8 +78,19 @@ pub(super) const VALUE: u32 = 0;
 pub(super) struct Template {
     pub signs: Signs,
     pub words: Vec<Word>,
-    /// Whether each slot tells two texts apart wherever it stands.
-    pub tells: Vec<bool>,
+    /// Its slots.
+    pub known: Vec<Known>,
+}
+
+/// What is known of a slot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Known {
+    /// Its first word, which stays where others are named.
+    pub start: usize,
+    /// Whether it tells two texts apart wherever it stands.
+    pub tells: bool,
+    /// Whether the order of its words does.
+    ordered: bool,
 }
 
 /// The templates of a table. Words are known by their hashes alone.
@@ -87,8 +98,11 @@ pub(super) struct Template {
 pub struct Templates {
     pub(super) all: Vec<Template>,
     /// Phrases that come again in their slots beside other things, and gaps for such.
-    pub(super) again: FxHashSet<u32>,
+    again: FxHashSet<u32>,
 }
+
+/// What comes again in a slot of which the order tells.
+pub(super) const ORDER: &str = "\0\0";
 
 impl Templates {
     /// How many there are.
@@ -140,7 +154,21 @@ impl Templates {
             rest = behind;
         }
         let again = rest.chunks(4).map(|mut value| number(&mut value)).collect::<Option<_>>()?;
-        Some(Templates { all, again })
+        Some(Templates::new(all, again))
+    }
+
+    pub(super) fn new(mut all: Vec<Template>, again: FxHashSet<u32>) -> Templates {
+        for (number, template) in (0..).zip(&mut all) {
+            for known in &mut template.known {
+                known.ordered = again.contains(&(key(number, known.start, ORDER) as u32));
+            }
+        }
+        Templates { all, again }
+    }
+
+    /// What is known of the slots of a template.
+    pub(super) fn known(&self, template: u32) -> &[Known] {
+        &self.all[template as usize].known
     }
 
     /// The templates that a text may be of: it has enough of their signs, of the first one most.
@@ -237,16 +265,21 @@ impl Templates {
             return Some([place(a)?, place(b)?]);
         }
         let ((_, x), (_, y)) = self.telling(a).zip(self.telling(b)).find(|((slot, x), (_, y))| {
+            let known = self.known(a.template())[*slot];
+            if known.differ([a, b].map(|it| &it.filling.values[*slot])) {
+                return true;
+            }
             let words = [words_in(texts[0], x), words_in(texts[1], y)];
             let own = |own: &[&str], other: &[&str]| {
                 own.iter().filter(|word| !other.contains(word)).copied().collect()
             };
             let both: [String; 2] = [own(&words[0], &words[1]), own(&words[1], &words[0])];
             let come_again = |phrases: &[String; 2]| {
-                phrases.iter().all(|it| self.again.contains(&(key(a.template(), *slot, it) as u32)))
+                phrases.iter().all(|it| self.again.contains(&(key(a.template(), known.start, it) as u32)))
             };
             if both.iter().any(String::is_empty) {
-                return more(texts, [x, y]).is_some_and(|more| come_again(&more));
+                return amounts(words).is_some_and(|[ours, theirs]| ours != theirs)
+                    || more(texts, [x, y]).is_some_and(|more| come_again(&more));
             }
             !are_one(&both[0], &both[1]) || come_again(&both)
         })?;
@@ -266,8 +299,8 @@ impl Templates {
         &'r self,
         reading: &'r Reading,
     ) -> impl Iterator<Item = (usize, &'r Range<usize>)> {
-        let tells = &self.all[reading.template() as usize].tells;
-        reading.places.iter().enumerate().filter(|(slot, _)| tells[*slot])
+        let known = self.known(reading.template());
+        reading.places.iter().enumerate().filter(|(slot, _)| known[*slot].tells)
     }
 }
 
@@ -309,9 +342,9 @@ impl Fillings {
     /// Whether one text of a template alone has nothing in the slots that tell.
     fn is_one_blank(&self, pair: [u32; 2]) -> bool {
         self.of_one(pair).is_some_and(|both| {
-            let tells = &self.templates.all[both[0].template as usize].tells;
+            let known = self.templates.known(both[0].template);
             let [a, b] =
-                both.map(|it| it.values.iter().zip(tells).all(|(value, tells)| !tells || value.is_none()));
+                both.map(|it| it.values.iter().zip(known).all(|(value, of)| !of.tells || value.is_none()));
             a != b
         })
     }
@@ -326,9 +359,9 @@ impl Fillings {
     /// The slots in which two texts have other values for certain.
     fn differing(&self, pair: [u32; 2]) -> impl Iterator<Item = usize> {
         self.of_one(pair).into_iter().flat_map(|[a, b]| {
-            let tells = &self.templates.all[a.template as usize].tells;
-            let slots = a.values.iter().zip(&b.values).zip(tells).enumerate();
-            slots.filter(|(_, ((a, b), tells))| **tells && a.is_another(b)).map(|it| it.0)
+            let known = self.templates.known(a.template);
+            let slots = a.values.iter().zip(&b.values).zip(known).enumerate();
+            slots.filter(|(_, ((a, b), known))| known.tells && known.differ([a, b])).map(|it| it.0)
         })
     }
 
@@ -348,11 +381,26 @@ impl Fillings {
     }
 }
 
+impl Known {
+    /// Whether two values of it are others for certain.
+    fn differ(&self, [a, b]: [&Value; 2]) -> bool {
+        a.is_another(b) || self.ordered && a.is_reordered(b)
+    }
+}
+
 impl Template {
     pub(super) fn new(signs: Signs, words: Vec<Word>) -> Template {
-        let mut template = Template { signs, words, tells: Vec::new() };
-        template.tells = collect(template.telling()).or_raise();
+        let mut template = Template { signs, words, known: Vec::new() };
+        template.know();
         template
+    }
+
+    /// Its slots anew; what is ordered stays so.
+    pub(super) fn know(&mut self) {
+        let ordered = |start| self.known.iter().any(|known| known.start == start && known.ordered);
+        let slots = self.spans().map(|slot| slot.start).zip(self.telling());
+        let known = slots.map(|(start, tells)| Known { start, tells, ordered: ordered(start) });
+        self.known = collect(known).or_raise();
     }
 
     /// Its slots: words in slots that follow each other.
@@ -457,6 +505,13 @@ fn are_one(a: &str, b: &str) -> bool {
 fn words_in<'t>(text: &'t Text, tokens: &Range<usize>) -> Vec<&'t str> {
     let words = tokens.clone().filter(|&at| text.tokens[at].form != Form::Break);
     collect(words.map(|at| text.word_at(at))).or_raise()
+}
+
+/// Two amounts in words, of which each word counts: two thousand, two thousand and two.
+fn amounts(values: [Vec<&str>; 2]) -> Option<[Vec<&str>; 2]> {
+    let words = values.map(|words| words.into_iter().filter(|word| *word != "and").collect::<Vec<_>>());
+    let is_amount = |words: &Vec<&str>| !words.is_empty() && words.iter().all(|word| is_count(word));
+    words.iter().all(is_amount).then_some(words)
 }
 
 pub(super) fn key(template: u32, slot: usize, words: &str) -> u64 {

@@ -47,6 +47,19 @@ pub struct Text {
     /// The text in compatible characters (NFKC), as it is shown.
     shown: String,
     bigrams: OnceLock<FxHashSet<(char, char)>>,
+    /// Once it is asked for.
+    pub letter: OnceLock<Letter>,
+}
+
+/// What of a text may be a letter.
+#[derive(Debug)]
+pub struct Letter {
+    /// Whether it has a greeting or a closing formula.
+    pub is_one: bool,
+    /// Where its foot begins.
+    pub foot: usize,
+    /// Where near its beginning it names who sends it.
+    pub sender: Option<usize>,
 }
 
 /// Bytes of texts whose clauses are remembered, about a tenth of the memory of that.

@@ -3,7 +3,7 @@
 //! A misspelt value, or a word inserted, stands in a copy, and the text that was copied is in the table too. Values come with
 //! other things in the other slots.
 
-use super::templates::{Templates, gap, key, pieces};
+use super::templates::{ORDER, Templates, gap, key, pieces};
 use super::tokens::{Ids, Text};
 use crate::hash::city64;
 use crate::interrupt::{checked, sort_and_dedup, sort_unstable_by};
@@ -34,14 +34,19 @@ pub(super) fn again(templates: &Templates, texts: &[String], share: f64) -> FxHa
     let mut whole: FxHashSet<u64> = FxHashSet::default();
     let mut often: FxHashMap<u64, usize> = FxHashMap::default();
     let mut written: FxHashMap<u64, (u64, String)> = FxHashMap::default();
+    // Values: their slots, their words in any order, and in theirs.
+    let mut orders: Vec<Place> = Vec::new();
     let mut ids = Ids::default();
     for plain in checked(texts).take(TEXTS) {
         ids.keep_small();
         let text = Text::new(plain, &mut ids);
         let Some(reading) = templates.read(plain, &text) else { continue };
         let key = |slot, words: &str| key(reading.template(), slot, words);
-        let values: Vec<(usize, Vec<&str>)> =
-            templates.telling(&reading).map(|(slot, place)| (slot, pieces(&text, place))).collect();
+        let known = templates.known(reading.template());
+        let values: Vec<(usize, Vec<&str>)> = templates
+            .telling(&reading)
+            .map(|(slot, place)| (known[slot].start, pieces(&text, place)))
+            .collect();
         // Where one slot ends and the next one begins is not always seen.
         let bag = |words: &[&str]| {
             let words = words.iter().filter(|word| **word != ",");
@@ -49,6 +54,15 @@ pub(super) fn again(templates: &Templates, texts: &[String], share: f64) -> FxHa
         };
         let all = values.iter().fold(0, |all: u64, value| all.wrapping_add(bag(&value.1)));
         whole.grow(all).or_raise();
+        for (slot, words) in &values {
+            let mut each: Vec<&str> = words.iter().filter(|word| **word != ",").copied().collect();
+            let order = key(*slot, &each.join(" "));
+            each.sort_unstable();
+            each.dedup();
+            if each.len() > 1 {
+                orders.grow((key(*slot, ORDER), bag(&each), order)).or_raise();
+            }
+        }
         for (slot, words) in values.iter().filter(|value| value.1.len() <= WORDS.0) {
             *often.of_key(key(*slot, &words.concat())).or_raise() += 1;
             for start in 0..=words.len() {
@@ -71,6 +85,15 @@ pub(super) fn again(templates: &Templates, texts: &[String], share: f64) -> FxHa
     // What is left of phrases without a letter.
     let mut less: Vec<(u64, &[Place])> = Vec::new();
     let mut again: FxHashSet<u32> = FxHashSet::default();
+    sort_unstable_by(&mut orders, Ord::cmp);
+    for of in checked(orders.chunk_by(|a, b| a.0 == b.0)) {
+        // Copies are few, and have the order of what they were copied from.
+        let several = |same: &&[Place]| same.chunk_by(|a, b| a.2 == b.2).nth(TIMES - 1).is_some();
+        let in_orders: usize = of.chunk_by(|a, b| a.1 == b.1).filter(several).map(<[Place]>::len).sum();
+        if 2 * in_orders > of.len() {
+            again.grow(of[0].0 as u32).or_raise();
+        }
+    }
     for of in checked(seen.chunk_by(|a, b| a.0 == b.0)).filter(|of| of.len() >= TIMES) {
         let (slot, phrase) = &written[&of[0].0];
         let beside = of.iter().filter(|it| whole.contains(&it.1)).map(|it| it.2);
