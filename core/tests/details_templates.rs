@@ -238,22 +238,44 @@ fn a_list_hides_no_slot() {
 /// where they count.
 #[test]
 fn the_order_of_words_tells() {
-    let ranking = |n: u64| {
+    let ranking = |n: u64, count: usize| {
         let mut random = SplitMix64::new(n);
-        let mut names = STREETS.to_vec();
-        names.sort_by_key(|_| random.next());
+        let mut names = STREETS[..count].to_vec();
+        names.sort_by_cached_key(|_| random.next());
         format!(
-            "I have read the notice of the board, and rank those who stand for it as follows: {}. I know that all is counted in public.",
+            "I have read the notice of the board about the election that is held in the spring, and rank those who stand for it as \
+             follows: {}. I know that all is counted in public, that nobody but the clerk may open the box in which the ballots lie, \
+             that those of people who live elsewhere are taken along if they came before noon, and that none counts twice.",
             names.join(", ")
         )
     };
-    let texts: Vec<String> = (0..40).map(ranking).collect();
-    let templates = learned(&texts);
-    let fillings = templates.fill(0..texts.len(), true, &mut |row| Ok(texts[row].clone())).unwrap();
-    assert!((1..40).all(|other| fillings.differ([0, other])));
-    let mut comparer = Comparer::new(Some(templates));
+    for count in [7, 12] {
+        let texts: Vec<String> = (0..40).map(|n| ranking(n, count)).collect();
+        let templates = learned(&texts);
+        let fillings = templates.fill(0..texts.len(), true, &mut |row| Ok(texts[row].clone())).unwrap();
+        let told = (1..40).filter(|&other| fillings.differ([0, other])).count();
+        assert!(told > 35, "{told} of 39 lists of {count}");
+        let mut comparer = Comparer::new(Some(templates));
+        assert_ne!(comparer.differing(&texts[0], &texts[1], SLOTS), []);
+        assert_eq!(comparer.differing(&texts[0], &texts[0].replace("have read", "read"), SLOTS), []);
+    }
+
+    // Copies of a few petitions whose signers stand in any order.
+    let petition = |n: u64| {
+        let lists = ranking(n, 12);
+        let (_, names) = lists.split_once("follows: ").unwrap();
+        let at = n as usize % 3;
+        // Others sign for another street.
+        let (street, own) = (STREETS[at], ["son", "well", "ham"][at]);
+        let names = names.split_once('.').unwrap().0.replace(',', &format!("{own},")) + own;
+        format!(
+            "The lift in {street} Court is broken again, and all of us ask the office to mend it before the winter: {names}."
+        )
+    };
+    let texts: Vec<String> = (0..40).map(petition).collect();
+    let mut comparer = Comparer::new(Some(learned(&texts)));
+    assert_eq!(comparer.differing(&texts[0], &texts[3], SLOTS), []);
     assert_ne!(comparer.differing(&texts[0], &texts[1], SLOTS), []);
-    assert_eq!(comparer.differing(&texts[0], &texts[0].replace("have read", "read"), SLOTS), []);
 
     let cheque = |amount: &str| {
         format!(

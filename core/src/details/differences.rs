@@ -9,6 +9,7 @@ use super::tokens::{BREAK, Form, Ids, Text, Token};
 use super::{chinese, codes, english, numbers};
 use crate::interrupt::check;
 use crate::memory::{self, Grow, OrRaise};
+use rustc_hash::FxHashSet;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -159,6 +160,11 @@ impl Differences {
         let letter = self.letter();
         let sender = letter.as_ref().and_then(|_| self.sender()).unwrap_or_default();
         let feet = [&self.a, &self.b].map(|text| letter_of(text).foot);
+        // What each side's other text says in its slots.
+        let said = [(&self.b, &self.readings[1]), (&self.a, &self.readings[0])].map(|(text, read)| {
+            let slots = read.iter().flat_map(|read| text.tokens.iter().zip(&read.slots));
+            slots.filter(|it| *it.1 != Slot::None).map(|it| it.0.id).collect::<FxHashSet<u32>>()
+        });
         for (at, span) in self.spans() {
             check();
             let span = &span;
@@ -196,7 +202,12 @@ impl Differences {
             let [x, _] = span.sides.each_ref().map(|side| &side.tokens);
             let in_letter = letter.as_ref().is_none_or(|letter| x.start < letter.end && letter.start < x.end);
             let counts = slot == Slot::Told || slot != Slot::None && in_letter && !in_foot;
-            if counts && !is_one_value(span) {
+            // What the other text says in another place of its slots is no value of its own, nor is a comma that became a word.
+            let has_own = |(side, said): (&Side, &FxHashSet<u32>)| {
+                let mut words = side.tokens.clone().map(|at| &side.text.tokens[at]);
+                words.any(|word| word.form != Form::Break && !said.contains(&word.id))
+            };
+            if counts && span.sides.iter().zip(&said).all(has_own) && !is_one_value(span) {
                 of_span.push(self.named(span, SLOT));
             }
             if !of_span.into_iter().all(|new| more(at, new)) {

@@ -9,6 +9,7 @@ use super::templates::{
 use super::tokens::{Ids, Text};
 use super::values::again;
 use super::{chinese_words, english};
+use crate::hash::mix64;
 use crate::interrupt::{check, checked, sort_unstable_by};
 use crate::memory::{Grow, OrRaise, Result, Room, collect, filled};
 use crate::similarity::jaccard;
@@ -30,9 +31,11 @@ const ALIKE: f64 = 0.4;
 const SLOT: f64 = 1.4;
 /// ... and one of fewer than these is of the frame, of which a template has at least this share.
 const FRAME: (f64, f64) = (1.2, 0.5);
-/// A slot of long texts at least has as many values as this share of them, as forms have a name or a number: where all have fewer,
-/// copies of one text were reworded.
+/// A slot of long texts at least has as many values, as a whole, as this share of them, as forms have a name, a number or a
+/// list: where all have fewer, copies of one text were reworded.
 const OWN: f64 = 0.5;
+/// A word that one in so many texts has in another place is of a list.
+const LISTED: usize = 4;
 /// Insertions and deletions in the frame of a template that its median text has at most.
 const LOOSE: usize = 1;
 /// Values of a slot that must be seen, and the share of them that are other names, for a slot of names.
@@ -247,22 +250,46 @@ fn slots(own: &[u32], others: &[Vec<u32>]) -> Option<Vec<Word>> {
     for (x, _) in replaced.iter().flatten() {
         touched[x.start..=x.end].iter_mut().for_each(|count| *count += 1);
     }
-    // What comes or goes where most differ belongs to a list, or to a value of several words.
-    let is_loose = |(x, y): &&(Range<usize>, Range<usize>)| {
+    // Words that both texts have, in different places.
+    let moved = |(other, replaced): (&Vec<u32>, &Vec<(Range<usize>, Range<usize>)>)| -> FxHashSet<u32> {
+        let ours: FxHashSet<u32> = replaced.iter().flat_map(|(x, _)| &own[x.clone()]).copied().collect();
+        replaced
+            .iter()
+            .flat_map(|(_, y)| &other[y.clone()])
+            .copied()
+            .filter(|word| ours.contains(word))
+            .collect()
+    };
+    let moved: Vec<FxHashSet<u32>> = others.iter().zip(&replaced).map(moved).collect();
+    let mut movable = vec![0; own.len()];
+    for (replaced, moved) in replaced.iter().zip(&moved) {
+        let places = replaced.iter().flat_map(|(x, _)| x.clone());
+        places.filter(|&place| moved.contains(&own[place])).for_each(|place| movable[place] += 1);
+    }
+    let is_listed = |place: usize| LISTED * movable[place] >= others.len();
+    let listed: FxHashSet<u32> =
+        (0..own.len()).filter(|&place| is_listed(place)).map(|place| own[place]).collect();
+    // What comes or goes where most differ, and what others have elsewhere, belongs to a list, or to a value of several words.
+    let is_loose = |other: &[u32], (x, y): &(Range<usize>, Range<usize>)| {
         (x.is_empty() || y.is_empty())
             && touched[x.start..=x.end].iter().all(|&count| 2 * count < others.len())
+            && !own[x.clone()].iter().chain(&other[y.clone()]).all(|word| listed.contains(word))
     };
-    let mut loose: Vec<usize> = replaced.iter().map(|of| of.iter().filter(is_loose).count()).collect();
+    let count = |(other, of): (&Vec<u32>, &Vec<(Range<usize>, Range<usize>)>)| {
+        of.iter().filter(|it| is_loose(other, it)).count()
+    };
+    let mut loose: Vec<usize> = others.iter().zip(&replaced).map(count).collect();
     loose.sort_unstable();
     if loose[loose.len() / 2] > LOOSE {
         return None;
     }
     let mut values: Vec<FxHashMap<u64, usize>> = vec![FxHashMap::default(); own.len()];
-    for (other, replaced) in others.iter().zip(replaced) {
+    for (other, replaced) in others.iter().zip(&replaced) {
         // What is missing where most differ has moved within a list.
-        let is_value =
-            |it: &(Range<usize>, Range<usize>)| !it.0.is_empty() && (!it.1.is_empty() || !is_loose(&it));
-        for (x, y) in replaced.into_iter().filter(is_value) {
+        let is_value = |it: &(Range<usize>, Range<usize>)| {
+            !it.0.is_empty() && (!it.1.is_empty() || !is_loose(other, it))
+        };
+        for (x, y) in replaced.iter().filter(|it| is_value(it)) {
             let whole = other[y.clone()]
                 .iter()
                 .fold(1 << 32, |hash: u64, &word| hash.wrapping_mul(crate::hash::GOLDEN) ^ u64::from(word));
@@ -283,11 +310,30 @@ fn slots(own: &[u32], others: &[Vec<u32>]) -> Option<Vec<Word>> {
         all * all / (squares + (all - other as f64).powi(2))
     };
     let spread: Vec<f64> = values.iter().map(spread).collect();
-    let frame = spread.iter().filter(|&&spread| spread < FRAME.0).count();
+    let frame = (0..own.len()).filter(|&at| spread[at] < FRAME.0 && !is_listed(at)).count();
     let least = if own.len() < LETTER { SLOT } else { OWN * all };
-    let is_template = frame as f64 >= FRAME.1 * own.len() as f64 && spread.iter().any(|&it| it >= least);
-    let word = |(&hash, &spread): (&u32, &f64)| {
-        if spread >= SLOT { Word { hash: VALUE, slot: Slot::Any } } else { Word { hash, slot: Slot::None } }
+    let is_slot = |at: usize| spread[at] >= SLOT || is_listed(at);
+    let places: Vec<usize> = (0..own.len()).filter(|&at| is_slot(at)).collect();
+    // How many values a slot has as a whole: a list has few words in each place.
+    let whole = |slot: Range<usize>| {
+        let mut values: FxHashMap<u64, usize> = [(0, 1)].into_iter().collect();
+        for (other, replaced) in others.iter().zip(&replaced) {
+            let within = replaced.iter().filter(|(x, _)| x.start <= slot.end && slot.start <= x.end);
+            let add = |value, (x, y): &(Range<usize>, Range<usize>)| {
+                let words = other[y.clone()].iter().map(|&word| u64::from(word));
+                [x.start as u64, x.end as u64]
+                    .into_iter()
+                    .chain(words)
+                    .fold(value, |value, it| mix64(value ^ it))
+            };
+            *values.entry(within.fold(0, add)).or_default() += 1;
+        }
+        all * all / values.values().map(|count| (count * count) as f64).sum::<f64>()
     };
-    is_template.then(|| own.iter().zip(&spread).map(word).collect())
+    let mut slots = places.chunk_by(|a, b| a + 1 == *b).map(|run| run[0]..run[run.len() - 1] + 1);
+    let is_template = frame as f64 >= FRAME.1 * own.len() as f64 && slots.any(|slot| whole(slot) >= least);
+    let word = |(at, &hash): (usize, &u32)| {
+        if is_slot(at) { Word { hash: VALUE, slot: Slot::Any } } else { Word { hash, slot: Slot::None } }
+    };
+    is_template.then(|| own.iter().enumerate().map(word).collect())
 }

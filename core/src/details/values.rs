@@ -34,8 +34,8 @@ pub(super) fn again(templates: &Templates, texts: &[String], share: f64) -> FxHa
     let mut whole: FxHashSet<u64> = FxHashSet::default();
     let mut often: FxHashMap<u64, usize> = FxHashMap::default();
     let mut written: FxHashMap<u64, (u64, String)> = FxHashMap::default();
-    // Values: their slots, their words in any order, and in theirs.
-    let mut orders: Vec<Place> = Vec::new();
+    // Values: their slots, their words in any order, and in theirs; and what the other slots say.
+    let mut orders: Vec<(u64, u64, u64, u64)> = Vec::new();
     let mut ids = Ids::default();
     for plain in checked(texts).take(TEXTS) {
         ids.keep_small();
@@ -60,7 +60,7 @@ pub(super) fn again(templates: &Templates, texts: &[String], share: f64) -> FxHa
             each.sort_unstable();
             each.dedup();
             if each.len() > 1 {
-                orders.grow((key(*slot, ORDER), bag(&each), order)).or_raise();
+                orders.grow((key(*slot, ORDER), bag(&each), order, all.wrapping_sub(bag(words)))).or_raise();
             }
         }
         for (slot, words) in values.iter().filter(|value| value.1.len() <= WORDS.0) {
@@ -87,9 +87,15 @@ pub(super) fn again(templates: &Templates, texts: &[String], share: f64) -> FxHa
     let mut again: FxHashSet<u32> = FxHashSet::default();
     sort_unstable_by(&mut orders, Ord::cmp);
     for of in checked(orders.chunk_by(|a, b| a.0 == b.0)) {
-        // Copies are few, and have the order of what they were copied from.
-        let several = |same: &&[Place]| same.chunk_by(|a, b| a.2 == b.2).nth(TIMES - 1).is_some();
-        let in_orders: usize = of.chunk_by(|a, b| a.1 == b.1).filter(several).map(<[Place]>::len).sum();
+        // Copies of a text with a list in another order say the same in the other slots, and are few of the texts.
+        let of_one = |rest: u64| 2 * of.iter().filter(|it| it.3 == rest).count() > of.len();
+        let is_form = 2 * of.len() > texts.len().min(TEXTS) && of.iter().take(TIMES).any(|it| of_one(it.3));
+        let several = |same: &&[(u64, u64, u64, u64)]| {
+            let rests: FxHashSet<u64> = same.iter().map(|it| it.3).collect();
+            let orders = same.chunk_by(|a, b| a.2 == b.2).count();
+            orders >= TIMES && (is_form || rests.len() >= TIMES)
+        };
+        let in_orders: usize = of.chunk_by(|a, b| a.1 == b.1).filter(several).map(<[_]>::len).sum();
         if 2 * in_orders > of.len() {
             again.grow(of[0].0 as u32).or_raise();
         }
