@@ -4,6 +4,9 @@
 //! [`banding`], pairs that are near are verified by [`similarity`] and [`details`] and linked into [`groups`]; a [`report`] shows them.
 #![deny(unsafe_code)]
 
+#[cfg(target_endian = "big")]
+compile_error!("pg_dedup runs on little-endian processors only: no big-endian one has run its tests");
+
 pub mod banding;
 pub mod dedup;
 pub mod details;
