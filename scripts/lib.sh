@@ -127,8 +127,39 @@ find_pg_config() {
     fi
 }
 
+# For a chroot of ARM64 on x86_64, whose programs qemu runs: all but the compilers, which are this processor's. Only sid has a
+# Rust that is new enough and whose standard library comes for both.
+# shellcheck disable=SC2034
+cross=(CARGO_BUILD_TARGET=aarch64-unknown-linux-gnu CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_LINKER=x86_64-linux-gnu-gcc
+    HOST_CC=x86_64-linux-gnu-gcc RUSTC=/opt/amd64/usr/bin/rustc LIBCLANG_PATH=/opt/amd64/usr/lib/x86_64-linux-gnu)
+
+need_qemu() {
+    [[ $(uname -m) == x86_64 ]] || die "ARM64 is emulated on x86_64 only"
+    need_packages binfmt-support qemu-user-static
+    grep -qsx enabled /proc/sys/fs/binfmt_misc/qemu-aarch64 || die "the kernel does not hand programs of ARM64 to qemu: see binfmt_misc"
+}
+
+# Within the chroot.
+install_cross_compilers() {
+    local gcc clang
+    dpkg --add-architecture amd64
+    need_packages "${compilers[@]}"
+    gcc=$(gcc -dumpversion) clang=$(clang -dumpversion)
+    need_packages gcc-x86-64-linux-gnu "gcc-${gcc%%.*}-x86-64-linux-gnu:amd64" libc6-dev:amd64 "libllvm${clang%%.*}:amd64" \
+        libstd-rust-dev:{amd64,arm64}
+    # gcc looks for them there, lest it takes those of ARM64.
+    mkdir -p /usr/x86_64-linux-gnu/bin
+    ln -s /usr/bin/x86_64-linux-gnu-as /usr/x86_64-linux-gnu/bin/as
+    ln -s /usr/bin/x86_64-linux-gnu-ld /usr/x86_64-linux-gnu/bin/ld
+    # Packages that exclude those of ARM64.
+    mkdir -p /opt/amd64
+    (cd /opt/amd64 && apt-get download -q rustc:amd64 "libclang1-${clang%%.*}:amd64" &&
+        find . -name '*.deb' -exec dpkg -x {} . \; -delete) >/dev/null || die "apt-get could not download Rust"
+}
+
 find_rust() {
     local wanted found
+    [[ ${RUSTC:-} != /opt/amd64/* || -x $RUSTC ]] || install_cross_compilers
     wanted=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' "$root/Cargo.toml")
     found=$(as_builder rustc --version 2>/dev/null | awk '{print $2}') || found=''
     [[ -n $found ]] || die "no Rust found; install it from https://rustup.rs (the packaged one is too old)"

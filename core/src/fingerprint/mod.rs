@@ -14,7 +14,8 @@ pub fn hamming(a: u64, b: u64) -> u32 {
     (a ^ b).count_ones()
 }
 
-/// Fingerprints compared at once.
+/// Fingerprints compared at once. ARM64 needs no version of these loops of its own: all its processors have the vectors (NEON)
+/// that the plain one is compiled to.
 pub(crate) const LANES: usize = 16;
 
 /// Whether one of a few fingerprints is within a distance: all are compared, which vectors do at once.
