@@ -130,8 +130,10 @@ find_pg_config() {
 # For a chroot of ARM64 on x86_64, whose programs qemu runs: all but the compilers, which are this processor's. Only sid has a
 # Rust that is new enough and whose standard library comes for both.
 # shellcheck disable=SC2034
-cross=(CARGO_BUILD_TARGET=aarch64-unknown-linux-gnu CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_LINKER=x86_64-linux-gnu-gcc
-    HOST_CC=x86_64-linux-gnu-gcc RUSTC=/opt/amd64/usr/bin/rustc LIBCLANG_PATH=/opt/amd64/usr/lib/x86_64-linux-gnu)
+cross=(CARGO_BUILD_TARGET=aarch64-unknown-linux-gnu RUSTC=/opt/amd64/usr/bin/rustc
+    TARGET_CC=aarch64-linux-gnu-clang CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-clang
+    HOST_CC=x86_64-linux-gnu-clang CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_LINKER=x86_64-linux-gnu-clang
+    LIBCLANG_PATH=/opt/amd64/usr/lib/x86_64-linux-gnu LD_LIBRARY_PATH=/opt/amd64/usr/lib/x86_64-linux-gnu)
 
 need_qemu() {
     [[ $(uname -m) == x86_64 ]] || die "ARM64 is emulated on x86_64 only"
@@ -145,16 +147,16 @@ install_cross_compilers() {
     dpkg --add-architecture amd64
     need_packages "${compilers[@]}"
     gcc=$(gcc -dumpversion) clang=$(clang -dumpversion)
-    need_packages gcc-x86-64-linux-gnu "gcc-${gcc%%.*}-x86-64-linux-gnu:amd64" libc6-dev:amd64 "libllvm${clang%%.*}:amd64" \
-        libstd-rust-dev:{amd64,arm64}
-    # gcc looks for them there, lest it takes those of ARM64.
-    mkdir -p /usr/x86_64-linux-gnu/bin
-    ln -s /usr/bin/x86_64-linux-gnu-as /usr/x86_64-linux-gnu/bin/as
-    ln -s /usr/bin/x86_64-linux-gnu-ld /usr/x86_64-linux-gnu/bin/ld
+    gcc=${gcc%%.*} clang=${clang%%.*}
+    need_packages {binutils-x86-64-linux-gnu,libc6-dev,"libgcc-$gcc-dev","libllvm$clang"}:amd64 libstd-rust-dev:{amd64,arm64}
     # Packages that exclude those of ARM64.
     mkdir -p /opt/amd64
-    (cd /opt/amd64 && apt-get download -q rustc:amd64 "libclang1-${clang%%.*}:amd64" &&
-        find . -name '*.deb' -exec dpkg -x {} . \; -delete) >/dev/null || die "apt-get could not download Rust"
+    (cd /opt/amd64 && apt-get download -q {rustc,"clang-$clang","libclang1-$clang","libclang-cpp$clang"}:amd64 &&
+        find . -name '*.deb' -exec dpkg -x {} . \; -delete) >/dev/null || die "apt-get could not download the compilers"
+    ln -s "/usr/lib/llvm-$clang/lib/clang" "/opt/amd64/usr/lib/llvm-$clang/lib/"
+    # By its name it knows what for.
+    ln -s "/opt/amd64/usr/lib/llvm-$clang/bin/clang" /usr/local/bin/aarch64-linux-gnu-clang
+    ln -s "/opt/amd64/usr/lib/llvm-$clang/bin/clang" /usr/local/bin/x86_64-linux-gnu-clang
 }
 
 find_rust() {
