@@ -1,6 +1,6 @@
 //! How templates are learned: rows that share a sign are candidates, those of them that are alike are aligned.
 
-use super::align;
+use super::align::{self, Replaced};
 use super::differences::Differences;
 use super::letters::LETTER;
 use super::templates::{
@@ -251,7 +251,7 @@ fn slots(own: &[u32], others: &[Vec<u32>]) -> Option<Vec<Word>> {
         touched[x.start..=x.end].iter_mut().for_each(|count| *count += 1);
     }
     // Words that both texts have, in different places.
-    let moved = |(other, replaced): (&Vec<u32>, &Vec<(Range<usize>, Range<usize>)>)| -> FxHashSet<u32> {
+    let moved = |(other, replaced): (&Vec<u32>, &Vec<Replaced>)| -> FxHashSet<u32> {
         let ours: FxHashSet<u32> = replaced.iter().flat_map(|(x, _)| &own[x.clone()]).copied().collect();
         replaced
             .iter()
@@ -270,14 +270,12 @@ fn slots(own: &[u32], others: &[Vec<u32>]) -> Option<Vec<Word>> {
     let listed: FxHashSet<u32> =
         (0..own.len()).filter(|&place| is_listed(place)).map(|place| own[place]).collect();
     // What comes or goes where most differ, and what others have elsewhere, belongs to a list, or to a value of several words.
-    let is_loose = |other: &[u32], (x, y): &(Range<usize>, Range<usize>)| {
+    let is_loose = |other: &[u32], (x, y): &Replaced| {
         (x.is_empty() || y.is_empty())
             && touched[x.start..=x.end].iter().all(|&count| 2 * count < others.len())
             && !own[x.clone()].iter().chain(&other[y.clone()]).all(|word| listed.contains(word))
     };
-    let count = |(other, of): (&Vec<u32>, &Vec<(Range<usize>, Range<usize>)>)| {
-        of.iter().filter(|it| is_loose(other, it)).count()
-    };
+    let count = |(other, of): (&Vec<u32>, &Vec<Replaced>)| of.iter().filter(|it| is_loose(other, it)).count();
     let mut loose: Vec<usize> = others.iter().zip(&replaced).map(count).collect();
     loose.sort_unstable();
     if loose[loose.len() / 2] > LOOSE {
@@ -286,9 +284,7 @@ fn slots(own: &[u32], others: &[Vec<u32>]) -> Option<Vec<Word>> {
     let mut values: Vec<FxHashMap<u64, usize>> = vec![FxHashMap::default(); own.len()];
     for (other, replaced) in others.iter().zip(&replaced) {
         // What is missing where most differ has moved within a list.
-        let is_value = |it: &(Range<usize>, Range<usize>)| {
-            !it.0.is_empty() && (!it.1.is_empty() || !is_loose(other, it))
-        };
+        let is_value = |it: &Replaced| !it.0.is_empty() && (!it.1.is_empty() || !is_loose(other, it));
         for (x, y) in replaced.iter().filter(|it| is_value(it)) {
             let whole = other[y.clone()]
                 .iter()
@@ -319,7 +315,7 @@ fn slots(own: &[u32], others: &[Vec<u32>]) -> Option<Vec<Word>> {
         let mut values: FxHashMap<u64, usize> = [(0, 1)].into_iter().collect();
         for (other, replaced) in others.iter().zip(&replaced) {
             let within = replaced.iter().filter(|(x, _)| x.start <= slot.end && slot.start <= x.end);
-            let add = |value, (x, y): &(Range<usize>, Range<usize>)| {
+            let add = |value, (x, y): &Replaced| {
                 let words = other[y.clone()].iter().map(|&word| u64::from(word));
                 [x.start as u64, x.end as u64]
                     .into_iter()
