@@ -36,6 +36,8 @@ const FRAME: (f64, f64) = (1.2, 0.5);
 const OWN: f64 = 0.5;
 /// A word that one in so many texts has in another place is of a list.
 const LISTED: usize = 4;
+/// Words between two stretches of a list at most.
+const BETWEEN: usize = 3;
 /// Insertions and deletions in the frame of a template that its median text has at most.
 const LOOSE: usize = 1;
 /// Values of a slot that must be seen, and the share of them that are other names, for a slot of names.
@@ -250,21 +252,14 @@ fn slots(own: &[u32], others: &[Vec<u32>]) -> Option<Vec<Word>> {
     for (x, _) in replaced.iter().flatten() {
         touched[x.start..=x.end].iter_mut().for_each(|count| *count += 1);
     }
-    // Words that both texts have, in different places.
-    let moved = |(other, replaced): (&Vec<u32>, &Vec<Replaced>)| -> FxHashSet<u32> {
-        let ours: FxHashSet<u32> = replaced.iter().flat_map(|(x, _)| &own[x.clone()]).copied().collect();
-        replaced
-            .iter()
-            .flat_map(|(_, y)| &other[y.clone()])
-            .copied()
-            .filter(|word| ours.contains(word))
-            .collect()
-    };
-    let moved: Vec<FxHashSet<u32>> = others.iter().zip(&replaced).map(moved).collect();
+    // How often the word of a place stands in another one, with but few words between: what is elsewhere fills another slot.
     let mut movable = vec![0; own.len()];
-    for (replaced, moved) in replaced.iter().zip(&moved) {
-        let places = replaced.iter().flat_map(|(x, _)| x.clone());
-        places.filter(|&place| moved.contains(&own[place])).for_each(|place| movable[place] += 1);
+    for (other, replaced) in others.iter().zip(&replaced) {
+        for of in replaced.chunk_by(|(x, _), (next, _)| next.start - x.end <= BETWEEN) {
+            let theirs: FxHashSet<u32> = of.iter().flat_map(|(_, y)| &other[y.clone()]).copied().collect();
+            let places = of.iter().flat_map(|(x, _)| x.clone());
+            places.filter(|&place| theirs.contains(&own[place])).for_each(|place| movable[place] += 1);
+        }
     }
     let is_listed = |place: usize| LISTED * movable[place] >= others.len();
     let listed: FxHashSet<u32> =
