@@ -31,8 +31,8 @@ const ALIKE: f64 = 0.4;
 const SLOT: f64 = 1.4;
 /// ... and one of fewer than these is of the frame, of which a template has at least this share.
 const FRAME: (f64, f64) = (1.2, 0.5);
-/// A slot of long texts at least has as many values, as a whole, as this share of them, as forms have a name, a number or a
-/// list: where all have fewer, copies of one text were reworded.
+/// A slot of long texts at least, or a list as a whole, has as many values as this share of them, as forms have a name or a
+/// number: where all have fewer, copies of one text were reworded.
 const OWN: f64 = 0.5;
 /// A word that one in so many texts has in another place is of a list.
 const LISTED: usize = 4;
@@ -305,7 +305,7 @@ fn slots(own: &[u32], others: &[Vec<u32>]) -> Option<Vec<Word>> {
     let least = if own.len() < LETTER { SLOT } else { OWN * all };
     let is_slot = |at: usize| spread[at] >= SLOT || is_listed(at);
     let places: Vec<usize> = (0..own.len()).filter(|&at| is_slot(at)).collect();
-    // How many values a slot has as a whole: a list has few words in each place.
+    // How many values a list has as a whole: it has few words in each place.
     let whole = |slot: Range<usize>| {
         let mut values: FxHashMap<u64, usize> = [(0, 1)].into_iter().collect();
         for (other, replaced) in others.iter().zip(&replaced) {
@@ -321,8 +321,10 @@ fn slots(own: &[u32], others: &[Vec<u32>]) -> Option<Vec<Word>> {
         }
         all * all / values.values().map(|count| (count * count) as f64).sum::<f64>()
     };
-    let mut slots = places.chunk_by(|a, b| a + 1 == *b).map(|run| run[0]..run[run.len() - 1] + 1);
-    let is_template = frame as f64 >= FRAME.1 * own.len() as f64 && slots.any(|slot| whole(slot) >= least);
+    let runs = places.chunk_by(|a, b| a + 1 == *b).map(|run| run[0]..run[run.len() - 1] + 1);
+    let mut lists = runs.filter(|run| run.clone().any(is_listed));
+    let is_template = frame as f64 >= FRAME.1 * own.len() as f64
+        && (spread.iter().any(|&it| it >= least) || lists.any(|list| whole(list) >= least));
     let word = |(at, &hash): (usize, &u32)| {
         if is_slot(at) { Word { hash: VALUE, slot: Slot::Any } } else { Word { hash, slot: Slot::None } }
     };

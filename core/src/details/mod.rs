@@ -122,7 +122,7 @@ impl Comparer {
         if found.is_empty() && kinds.names {
             found.extend(differences.shapes());
         }
-        if found.is_empty() {
+        if found.iter().all(|it| it.kind != SLOT) {
             found.extend(self.slots([&differences.a, &differences.b], differences.readings.each_ref()));
         }
         if a > b {
