@@ -299,6 +299,55 @@ fn the_order_of_words_tells() {
     assert!(!differ("two thousand and six", "two thousand six"));
 }
 
+/// Protects sheets of answers, of which each has few values: all of them together tell two sheets apart; and lists of the same words
+/// that say other things with them.
+#[test]
+fn answers_and_what_is_counted_tell() {
+    let form = |filled: &str| {
+        format!(
+            "I have seen the notice of the board, have understood what the meeting is about, and answer in my own name and in nobody \
+             else's, as it was asked for. {filled} I know that what comes after noon is left out, that nobody but the clerk may open \
+             the box, and that I shall be told what became of it before the end of the month that follows."
+        )
+    };
+    let told = |texts: &[String]| {
+        let mut comparer = Comparer::new(Some(learned(texts)));
+        let pairs = texts.windows(2).filter(|pair| comparer.differ(&pair[0], &pair[1], SLOTS)).count();
+        assert!(!comparer.differ(&texts[0], &texts[0].replace("have seen", "saw"), SLOTS));
+        pairs
+    };
+    let random = |n: usize| {
+        let mut random = SplitMix64::new(n as u64);
+        move |most: u64| random.next() % most
+    };
+    let answers = |n: usize, each: fn(u64, &str) -> String| {
+        let mut random = random(n);
+        let all = (1..16).map(|at| each(at, ["yes", "no"][random(2) as usize])).collect::<Vec<_>>();
+        form(&(all.join(" ") + "."))
+    };
+    let numbered: Vec<String> = (0..40).map(|n| answers(n, |at, it| format!("Item {at}: {it}."))).collect();
+    assert_eq!(told(&numbered), 39);
+    let in_order: Vec<String> = (0..40).map(|n| answers(n, |_, it| it.to_owned())).collect();
+    assert!(told(&in_order) > 37);
+    // The same numbers of other things, and the same things in another order.
+    let order = |n: usize| {
+        let mut random = random(n);
+        let mut goods: Vec<String> = (1..7).map(|at| format!("{} {}", 1 + random(9), STREETS[at])).collect();
+        goods.sort_by_cached_key(|_| random(u64::MAX));
+        form(&format!("I order {}.", goods.join(", ")))
+    };
+    let orders: Vec<String> = (0..40).map(order).collect();
+    assert_eq!(told(&orders), 39);
+    let mut comparer = Comparer::new(Some(learned(&orders)));
+    let goods = |text: &str| {
+        let (_, goods) = text.split_once("I order ").unwrap();
+        goods.split_once('.').unwrap().0.to_owned()
+    };
+    let first = goods(&orders[0]);
+    let turned: Vec<&str> = first.split(", ").collect::<Vec<_>>().into_iter().rev().collect();
+    assert!(!comparer.differ(&orders[0], &form(&format!("I order {}.", turned.join(", "))), SLOTS));
+}
+
 /// Protects the speed of forms with long lists: that two of them are others is known without the texts.
 #[test]
 fn long_lists_are_told_at_a_glance() {

@@ -28,6 +28,8 @@ const OWN: usize = 96;
 const FILLING: usize = 32;
 /// Texts that say something else have a lesser Jaccard coefficient, and this share of those that are compared do.
 const OTHER: (f64, f64) = (0.3, 0.75);
+/// Bytes of letters between two marks, on the average, of a list: orders of goods in one form have no frame, for their slots tell.
+const ITEM: usize = 18;
 /// Passages that are tried, and windows that are kept.
 const MOST: (usize, usize) = (2000, 1 << 16);
 /// Bytes of the texts that are looked at.
@@ -114,6 +116,15 @@ fn joined(
         }
     }
     all
+}
+
+/// Whether a text has a mark or a line's end behind every few words.
+fn is_list(text: &str) -> bool {
+    let pieces = text.split(|c: char| !c.is_alphanumeric() && (!c.is_whitespace() || c == '\n'));
+    let letters =
+        pieces.map(|it| it.chars().filter(|c| c.is_alphanumeric()).map(char::len_utf8).sum::<usize>());
+    let (count, all) = letters.filter(|&it| it > 0).fold((0, 0), |(count, all), it| (count + 1, all + it));
+    all < ITEM * count
 }
 
 fn short(hash: u64) -> u32 {
@@ -209,7 +220,9 @@ impl Frame {
         let n = |text: &str| if text.chars().any(is_spaceless_char) { 2 } else { 3 };
         let pairs = own.iter().zip(own.iter().cycle().skip(1));
         let other = pairs.filter(|(a, b)| jaccard(a, b, n(a)) < OTHER.0).count();
-        2 * own.len() >= texts.len() && own.len() > 2 && other as f64 >= OTHER.1 * own.len() as f64
+        let lists = own.iter().filter(|text| is_list(text)).count();
+        let framed = 2 * own.len() >= texts.len() && own.len() > 2 && 2 * lists <= own.len();
+        framed && other as f64 >= OTHER.1 * own.len() as f64
     }
 
     /// What is cut out of a text, in order.
@@ -298,6 +311,10 @@ mod tests {
         assert_eq!(Frame::learned_from(&copies).windows.len(), 0);
         assert_eq!(Frame::learned_from(&framed[..8]).windows.len(), 0);
         assert_eq!(Frame::learned_from(&bodies(200)).windows.len(), 0);
+        // Goods that are ordered by one form are what its slot says.
+        let orders: Vec<String> =
+            bodies(40).iter().map(|body| format!("{HEAD}{}{FOOT}", body.replace(' ', ", 2 "))).collect();
+        assert_eq!(Frame::learned_from(&orders).windows.len(), 0);
     }
 
     proptest! {

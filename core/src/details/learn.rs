@@ -30,12 +30,14 @@ const ALIKE: f64 = 0.4;
 /// A place of at least so many different values, by the inverse of Simpson's index, is a slot ...
 const SLOT: f64 = 1.4;
 /// ... and one of fewer than these is of the frame, of which a template has at least this share.
-const FRAME: (f64, f64) = (1.2, 0.5);
+const FRAME: (f64, f64) = (1.2, 0.4);
 /// A slot of long texts at least, or a list as a whole, has as many values as this share of them, as forms have a name or a
 /// number: where all have fewer, copies of one text were reworded.
 const OWN: f64 = 0.5;
 /// A word that one in so many texts has in another place is of a list.
 const LISTED: usize = 4;
+/// Slots that have a word, each beside another one, and so many of them, for answers: which they are tells as a whole.
+const ANSWERS: usize = 3;
 /// Words between two stretches of a list at most.
 const BETWEEN: usize = 3;
 /// Insertions and deletions in the frame of a template that its median text has at most.
@@ -246,50 +248,15 @@ fn common<'s>(all: impl Iterator<Item = &'s Signs> + Clone) -> Signs {
 
 /// The words of a text, and which of them stand in slots, by others; `None`: they have no frame.
 fn slots(own: &[u32], others: &[Vec<u32>]) -> Option<Vec<Word>> {
-    let replaced: Vec<_> = collect(others.iter().map(|other| align::replaced(own, other))).or_raise();
-    // Texts that say something else beside a place or in it.
-    let mut touched = vec![0; own.len() + 1];
-    for (x, _) in replaced.iter().flatten() {
-        touched[x.start..=x.end].iter_mut().for_each(|count| *count += 1);
-    }
-    // How often the word of a place stands in another one, with but few words between: what is elsewhere fills another slot.
-    let mut movable = vec![0; own.len()];
-    for (other, replaced) in others.iter().zip(&replaced) {
-        for of in replaced.chunk_by(|(x, _), (next, _)| next.start - x.end <= BETWEEN) {
-            let theirs: FxHashSet<u32> = of.iter().flat_map(|(_, y)| &other[y.clone()]).copied().collect();
-            let places = of.iter().flat_map(|(x, _)| x.clone());
-            places.filter(|&place| theirs.contains(&own[place])).for_each(|place| movable[place] += 1);
-        }
-    }
+    let beside = Beside::new(own, others);
+    let (movable, crossed) = beside.movable();
     let is_listed = |place: usize| LISTED * movable[place] >= others.len();
     let listed: FxHashSet<u32> =
         (0..own.len()).filter(|&place| is_listed(place)).map(|place| own[place]).collect();
-    // What comes or goes where most differ, and what others have elsewhere, belongs to a list, or to a value of several words.
-    let is_loose = |other: &[u32], (x, y): &Replaced| {
-        (x.is_empty() || y.is_empty())
-            && touched[x.start..=x.end].iter().all(|&count| 2 * count < others.len())
-            && !own[x.clone()].iter().chain(&other[y.clone()]).all(|word| listed.contains(word))
-    };
-    let count = |(other, of): (&Vec<u32>, &Vec<Replaced>)| of.iter().filter(|it| is_loose(other, it)).count();
-    let mut loose: Vec<usize> = others.iter().zip(&replaced).map(count).collect();
-    loose.sort_unstable();
-    if loose[loose.len() / 2] > LOOSE {
+    if beside.is_loose(&listed) {
         return None;
     }
-    let mut values: Vec<FxHashMap<u64, usize>> = vec![FxHashMap::default(); own.len()];
-    for (other, replaced) in others.iter().zip(&replaced) {
-        // What is missing where most differ has moved within a list.
-        let is_value = |it: &Replaced| !it.0.is_empty() && (!it.1.is_empty() || !is_loose(other, it));
-        for (x, y) in replaced.iter().filter(|it| is_value(it)) {
-            let whole = other[y.clone()]
-                .iter()
-                .fold(1 << 32, |hash: u64, &word| hash.wrapping_mul(crate::hash::GOLDEN) ^ u64::from(word));
-            for (at, place) in x.clone().enumerate() {
-                let value = if x.len() == y.len() { u64::from(other[y.start + at]) } else { whole };
-                *values[place].entry(value).or_default() += 1;
-            }
-        }
-    }
+    let values = beside.values(&listed);
     let all = (others.len() + 1) as f64;
     let spread = |values: &FxHashMap<u64, usize>| {
         let other: usize = values.values().sum();
@@ -301,15 +268,139 @@ fn slots(own: &[u32], others: &[Vec<u32>]) -> Option<Vec<Word>> {
         all * all / (squares + (all - other as f64).powi(2))
     };
     let spread: Vec<f64> = values.iter().map(spread).collect();
-    let frame = (0..own.len()).filter(|&at| spread[at] < FRAME.0 && !is_listed(at)).count();
+    let mut is_slot: Vec<bool> = (0..own.len()).map(|at| spread[at] >= SLOT || is_listed(at)).collect();
+    // Words of several slots, as those of answers are: yes and no.
+    let mut times: FxHashMap<u64, usize> = FxHashMap::default();
+    for at in (0..own.len()).filter(|&at| is_slot[at]) {
+        let values: FxHashSet<u64> = values[at].keys().copied().chain([u64::from(own[at])]).collect();
+        values.into_iter().for_each(|word| *times.entry(word).or_default() += 1);
+    }
+    let is_answer = |word: u64| times.get(&word).is_some_and(|&times| times >= ANSWERS);
+    let answers = (0..own.len()).filter(|&at| is_slot[at] && values[at].keys().any(|&word| is_answer(word)));
+    let answers: Vec<usize> = answers.filter(|&at| is_answer(u64::from(own[at]))).collect();
+    // Between two parts of a list, or beside one, most may have the same word in one place.
+    let is_part =
+        |at: usize| is_slot[at] || is_answer(u64::from(own[at])) || LISTED * crossed[at] >= others.len();
+    let parts: Vec<bool> = (0..own.len()).map(is_part).collect();
+    for at in (0..own.len()).chain((0..own.len()).rev()) {
+        let beside = [at.checked_sub(1), Some(at + 1).filter(|&next| next < own.len())];
+        is_slot[at] |= parts[at] && beside.into_iter().flatten().any(|at| is_slot[at]);
+    }
+    let frame = (0..own.len()).filter(|&at| spread[at] < FRAME.0 && !is_slot[at]).count();
     let least = if own.len() < LETTER { SLOT } else { OWN * all };
-    let is_slot = |at: usize| spread[at] >= SLOT || is_listed(at);
-    let places: Vec<usize> = (0..own.len()).filter(|&at| is_slot(at)).collect();
-    // How many values a list has as a whole: it has few words in each place.
-    let whole = |slot: Range<usize>| {
+    let places: Vec<usize> = (0..own.len()).filter(|&at| is_slot[at]).collect();
+    let mut lists = places.chunk_by(|a, b| a + 1 == *b).filter(|run| run.iter().any(|&at| is_listed(at)));
+    let is_template = frame as f64 >= FRAME.1 * own.len() as f64
+        && (spread.iter().any(|&it| it >= least)
+            || lists.any(|list| beside.whole(list) >= least)
+            || answers.len() >= ANSWERS && beside.whole(&answers) >= least);
+    let word = |(at, &hash): (usize, &u32)| {
+        if is_slot[at] { Word { hash: VALUE, slot: Slot::Any } } else { Word { hash, slot: Slot::None } }
+    };
+    is_template.then(|| own.iter().enumerate().map(word).collect())
+}
+
+/// The words of a text, of others, and what stands in these for what of it.
+struct Beside<'w> {
+    own: &'w [u32],
+    others: &'w [Vec<u32>],
+    replaced: Vec<Vec<Replaced>>,
+    /// Texts that say something else beside each place or in it.
+    touched: Vec<usize>,
+}
+
+impl<'w> Beside<'w> {
+    fn new(own: &'w [u32], others: &'w [Vec<u32>]) -> Beside<'w> {
+        let replaced: Vec<_> = collect(others.iter().map(|other| align::replaced(own, other))).or_raise();
+        let mut touched = vec![0; own.len() + 1];
+        for (x, _) in replaced.iter().flatten() {
+            touched[x.start..=x.end].iter_mut().for_each(|count| *count += 1);
+        }
+        Beside { own, others, replaced, touched }
+    }
+
+    fn each(&self) -> impl Iterator<Item = (&'w [u32], &[Replaced])> {
+        self.others.iter().map(Vec::as_slice).zip(self.replaced.iter().map(Vec::as_slice))
+    }
+
+    /// How often the word of each place stands in another one, with but few words between, for what is elsewhere fills another
+    /// slot; and how often such words moved across a place that stays.
+    fn movable(&self) -> (Vec<usize>, Vec<usize>) {
+        let [mut movable, mut crossed] = [(); 2].map(|()| vec![0; self.own.len()]);
+        for (other, replaced) in self.each() {
+            for of in replaced.chunk_by(|(x, _), (next, _)| next.start - x.end <= BETWEEN) {
+                let theirs = of
+                    .iter()
+                    .enumerate()
+                    .flat_map(|(part, (_, y))| other[y.clone()].iter().map(move |&word| (word, part)));
+                let theirs: FxHashMap<u32, usize> = theirs.collect();
+                // Words that went to the right across each place, and to the left.
+                let mut moved = vec![(0, 0); of.len()];
+                let own =
+                    of.iter().enumerate().flat_map(|(part, (x, _))| x.clone().map(move |at| (part, at)));
+                for (part, at) in own {
+                    let Some(&there) = theirs.get(&self.own[at]) else { continue };
+                    movable[at] += 1;
+                    moved[part.min(there)..there].iter_mut().for_each(|moved| moved.0 += 1);
+                    moved[there..part.max(there)].iter_mut().for_each(|moved| moved.1 += 1);
+                }
+                for (pair, (right, left)) in of.windows(2).zip(moved) {
+                    if right > 0 && left > 0 && right + left > 2 {
+                        crossed[pair[0].0.end..pair[1].0.start].iter_mut().for_each(|count| *count += 1);
+                    }
+                }
+            }
+        }
+        (movable, crossed)
+    }
+
+    /// Whether something came or went that is not of a list: where most differ, and what others have elsewhere, belongs to a list,
+    /// or to a value of several words.
+    fn comes_or_goes(&self, other: &[u32], (x, y): &Replaced, listed: &FxHashSet<u32>) -> bool {
+        (x.is_empty() || y.is_empty())
+            && self.touched[x.start..=x.end].iter().all(|&count| 2 * count < self.others.len())
+            && !self.own[x.clone()].iter().chain(&other[y.clone()]).all(|word| listed.contains(word))
+    }
+
+    /// Whether the median text has more of that than a text of a template.
+    fn is_loose(&self, listed: &FxHashSet<u32>) -> bool {
+        let count = |(other, of): (&[u32], &[Replaced])| {
+            of.iter().filter(|it| self.comes_or_goes(other, it, listed)).count()
+        };
+        let mut loose: Vec<usize> = self.each().map(count).collect();
+        loose.sort_unstable();
+        loose[loose.len() / 2] > LOOSE
+    }
+
+    /// What else stands in each place, and how often.
+    fn values(&self, listed: &FxHashSet<u32>) -> Vec<FxHashMap<u64, usize>> {
+        let mut values: Vec<FxHashMap<u64, usize>> = vec![FxHashMap::default(); self.own.len()];
+        for (other, replaced) in self.each() {
+            // What is missing where most differ has moved within a list.
+            let is_value = |it: &&Replaced| {
+                !it.0.is_empty() && (!it.1.is_empty() || !self.comes_or_goes(other, it, listed))
+            };
+            for (x, y) in replaced.iter().filter(is_value) {
+                let whole = other[y.clone()].iter().fold(1 << 32, |hash: u64, &word| {
+                    hash.wrapping_mul(crate::hash::GOLDEN) ^ u64::from(word)
+                });
+                for (at, place) in x.clone().enumerate() {
+                    let value = if x.len() == y.len() { u64::from(other[y.start + at]) } else { whole };
+                    *values[place].entry(value).or_default() += 1;
+                }
+            }
+        }
+        values
+    }
+
+    /// How many values some places have as a whole: a list has few words in each.
+    fn whole(&self, places: &[usize]) -> f64 {
         let mut values: FxHashMap<u64, usize> = [(0, 1)].into_iter().collect();
-        for (other, replaced) in others.iter().zip(&replaced) {
-            let within = replaced.iter().filter(|(x, _)| x.start <= slot.end && slot.start <= x.end);
+        for (other, replaced) in self.each() {
+            let is_within = |x: &Range<usize>| {
+                let next = places.partition_point(|&at| at + 1 < x.start);
+                places.get(next).is_some_and(|&at| at <= x.end)
+            };
             let add = |value, (x, y): &Replaced| {
                 let words = other[y.clone()].iter().map(|&word| u64::from(word));
                 [x.start as u64, x.end as u64]
@@ -317,16 +408,10 @@ fn slots(own: &[u32], others: &[Vec<u32>]) -> Option<Vec<Word>> {
                     .chain(words)
                     .fold(value, |value, it| mix64(value ^ it))
             };
+            let within = replaced.iter().filter(|(x, _)| is_within(x));
             *values.entry(within.fold(0, add)).or_default() += 1;
         }
+        let all = (self.others.len() + 1) as f64;
         all * all / values.values().map(|count| (count * count) as f64).sum::<f64>()
-    };
-    let runs = places.chunk_by(|a, b| a + 1 == *b).map(|run| run[0]..run[run.len() - 1] + 1);
-    let mut lists = runs.filter(|run| run.clone().any(is_listed));
-    let is_template = frame as f64 >= FRAME.1 * own.len() as f64
-        && (spread.iter().any(|&it| it >= least) || lists.any(|list| whole(list) >= least));
-    let word = |(at, &hash): (usize, &u32)| {
-        if is_slot(at) { Word { hash: VALUE, slot: Slot::Any } } else { Word { hash, slot: Slot::None } }
-    };
-    is_template.then(|| own.iter().enumerate().map(word).collect())
+    }
 }

@@ -37,6 +37,8 @@ pub(super) const SIGNS: f64 = 0.1;
 const FRAME: f64 = 0.7;
 /// Words that a value of a free slot has more than the one it was learned by, at most.
 const MORE: usize = 3;
+/// Items of a list at least.
+const ITEMS: usize = 3;
 /// Letters of a value that may be misspelt.
 const LONG: usize = 4;
 
@@ -270,6 +272,9 @@ impl Templates {
                 return true;
             }
             let words = [words_in(texts[0], x), words_in(texts[1], y)];
+            if known.ordered && are_moved(&words) || are_exchanged(texts, [x, y]) {
+                return true;
+            }
             let own = |own: &[&str], other: &[&str]| {
                 own.iter().filter(|word| !other.contains(word)).copied().collect()
             };
@@ -278,8 +283,10 @@ impl Templates {
                 phrases.iter().all(|it| self.again.contains(&(key(a.template(), known.start, it) as u32)))
             };
             if both.iter().any(String::is_empty) {
-                return amounts(words).is_some_and(|[ours, theirs]| ours != theirs)
-                    || more(texts, [x, y]).is_some_and(|more| come_again(&more));
+                return match amounts(words) {
+                    Some([ours, theirs]) => ours != theirs,
+                    None => more(texts, [x, y]).is_some_and(|more| come_again(&more)),
+                };
             }
             !are_one(&both[0], &both[1]) || come_again(&both)
         })?;
@@ -505,6 +512,29 @@ fn are_one(a: &str, b: &str) -> bool {
 fn words_in<'t>(text: &'t Text, tokens: &Range<usize>) -> Vec<&'t str> {
     let words = tokens.clone().filter(|&at| text.tokens[at].form != Form::Break);
     collect(words.map(|at| text.word_at(at))).or_raise()
+}
+
+/// Whether of as many words one stands in the place of another one, and both have both.
+fn are_moved([a, b]: &[Vec<&str>; 2]) -> bool {
+    let is_of = |words: &[&str], word: &&str| words.contains(word);
+    a.len() == b.len() && a.iter().zip(b).any(|(x, y)| x != y && is_of(a, y) && is_of(b, x))
+}
+
+/// Whether two lists of the same words, but for numbers, say other things with them: three nuts and two pears, two nuts and three pears.
+fn are_exchanged(texts: [&Text; 2], places: [&Range<usize>; 2]) -> bool {
+    let items = |text, place| {
+        let words = pieces(text, place);
+        let items = words.split(|word| *word == ",").filter(|item| !item.is_empty());
+        let mut items: Vec<Vec<&str>> = collect(items.map(<[_]>::to_vec)).or_raise();
+        items.iter_mut().for_each(|item| item.sort_unstable());
+        items.sort_unstable();
+        items
+    };
+    let both = [items(texts[0], places[0]), items(texts[1], places[1])];
+    let words = both.each_ref().map(|items| items.iter().flatten().copied().collect::<FxHashSet<&str>>());
+    let [a, b] = both;
+    let mut own = words[0].symmetric_difference(&words[1]);
+    a.len() == b.len() && a.len() >= ITEMS && a != b && own.all(|word| word.starts_with(is_digit))
 }
 
 /// Two amounts in words, of which each word counts: two thousand, two thousand and two.

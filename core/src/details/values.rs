@@ -3,6 +3,7 @@
 //! A misspelt value, or a word inserted, stands in a copy, and the text that was copied is in the table too. Values come with
 //! other things in the other slots.
 
+use super::chinese_words::is_digit;
 use super::templates::{ORDER, Templates, gap, key, pieces};
 use super::tokens::{Ids, Text};
 use crate::hash::city64;
@@ -20,6 +21,9 @@ const TIMES: usize = 3;
 /// rarer it is than that.
 const COPIED: (f64, f64) = (0.9, 0.5);
 const RARER: usize = 2;
+/// Where nothing stands beside lists of goods, and one in so many at least is of the same words, their order tells: copies of an
+/// order have few of all words.
+const SETS: usize = 10;
 /// Phrases of those that are alike without a letter that are compared.
 const NEAR: usize = 256;
 
@@ -34,8 +38,8 @@ pub(super) fn again(templates: &Templates, texts: &[String], share: f64) -> FxHa
     let mut whole: FxHashSet<u64> = FxHashSet::default();
     let mut often: FxHashMap<u64, usize> = FxHashMap::default();
     let mut written: FxHashMap<u64, (u64, String)> = FxHashMap::default();
-    // Values: their slots, their words in any order, and in theirs; and what the other slots say.
-    let mut orders: Vec<(u64, u64, u64, u64)> = Vec::new();
+    // Values: their slots, their words in any order, and in theirs; what the other slots say, and whether a word is a number.
+    let mut orders: Vec<(u64, u64, u64, u64, bool)> = Vec::new();
     let mut ids = Ids::default();
     for plain in checked(texts).take(TEXTS) {
         ids.keep_small();
@@ -60,7 +64,14 @@ pub(super) fn again(templates: &Templates, texts: &[String], share: f64) -> FxHa
             each.sort_unstable();
             each.dedup();
             if each.len() > 1 {
-                orders.grow((key(*slot, ORDER), bag(&each), order, all.wrapping_sub(bag(words)))).or_raise();
+                // Other numbers of the same goods are no other order of them.
+                let numbers = each.iter().any(|word| word.starts_with(is_digit));
+                let items: Vec<String> =
+                    words.split(|word| *word == ",").map(|item| item.join(" ")).collect();
+                let set = if numbers { items.iter().map(|it| &**it).collect() } else { each };
+                orders
+                    .grow((key(*slot, ORDER), bag(&set), order, all.wrapping_sub(bag(words)), numbers))
+                    .or_raise();
             }
         }
         for (slot, words) in values.iter().filter(|value| value.1.len() <= WORDS.0) {
@@ -90,10 +101,11 @@ pub(super) fn again(templates: &Templates, texts: &[String], share: f64) -> FxHa
         // Copies of a text with a list in another order say the same in the other slots, and are few of the texts.
         let of_one = |rest: u64| 2 * of.iter().filter(|it| it.3 == rest).count() > of.len();
         let is_form = 2 * of.len() > texts.len().min(TEXTS) && of.iter().take(TIMES).any(|it| of_one(it.3));
-        let several = |same: &&[(u64, u64, u64, u64)]| {
+        let several = |same: &&[(u64, u64, u64, u64, bool)]| {
             let rests: FxHashSet<u64> = same.iter().map(|it| it.3).collect();
             let orders = same.chunk_by(|a, b| a.2 == b.2).count();
-            orders >= TIMES && (is_form || rests.len() >= TIMES)
+            let tells = is_form && (!same[0].4 || SETS * same.len() >= of.len());
+            orders >= TIMES && (tells || rests.len() >= TIMES)
         };
         let in_orders: usize = of.chunk_by(|a, b| a.1 == b.1).filter(several).map(<[_]>::len).sum();
         if 2 * in_orders > of.len() {
