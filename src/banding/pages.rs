@@ -45,11 +45,6 @@ unsafe extern "C-unwind" {
 /// announcing costs a tenth of reading then.
 const IN_MEMORY: u32 = 8;
 
-thread_local! {
-    /// Announced pages in a row that were in memory. Of the session, for a narrow search has few pages to learn from.
-    static FOUND: Cell<u32> = const { Cell::new(0) };
-}
-
 /// Pages that this session has read into its buffers so far.
 fn read_so_far() -> i64 {
     // SAFETY: a copy of counters of this process.
@@ -74,6 +69,8 @@ pub(crate) struct RelationPages {
     known: Cell<u32>,
     /// Pages that are announced before they are read.
     ahead: usize,
+    /// Announced pages in a row that were in memory.
+    found: Cell<u32>,
 }
 
 impl RelationPages {
@@ -83,16 +80,17 @@ impl RelationPages {
         let ahead = unsafe { pg_sys::get_tablespace_io_concurrency((*index.rd_rel).reltablespace) };
         let (relation, strategy, snapshot) = (index.as_ptr(), std::ptr::null_mut(), std::ptr::null_mut());
         let ahead = usize::try_from(ahead).unwrap_or(0);
-        RelationPages { relation, strategy, delay: false, snapshot, known: Cell::new(0), ahead }
+        let (known, found) = (Cell::new(0), Cell::new(0));
+        RelationPages { relation, strategy, delay: false, snapshot, known, ahead, found }
     }
 
-    /// The same for a scan, which fails with "snapshot too old" where VACUUM
+    /// Makes it that of a scan, which fails with "snapshot too old" where VACUUM
     /// may have removed what the snapshot should see (up to PostgreSQL 16).
     ///
     /// # Safety
     /// The snapshot is null or lives as long as the value.
-    pub(crate) unsafe fn for_scan(index: IndexRelation, snapshot: pg_sys::Snapshot) -> RelationPages {
-        RelationPages { snapshot, ..RelationPages::new(index) }
+    pub(crate) unsafe fn see(&mut self, snapshot: pg_sys::Snapshot) {
+        self.snapshot = snapshot;
     }
 
     /// The same for VACUUM: through its ring of buffers, at its pace.
@@ -139,7 +137,7 @@ impl RelationPages {
         // SAFETY: the relation is open (see `new`).
         let buffer = unsafe { pg_sys::ReadBufferExtended(self.relation, main, block, mode, self.strategy) };
         if read_so_far() > before {
-            FOUND.set(0);
+            self.found.set(0);
         }
         buffer
     }
@@ -240,7 +238,7 @@ impl Pages for RelationPages {
     fn read(&self, block: u32) -> Result<Locked> {
         let buffer = self.read_existing(block)?;
         let locked = Locked::new(buffer, block, pg_sys::BUFFER_LOCK_SHARE);
-        // SAFETY: the relation is open and the snapshot valid (see `for_scan`), the page locked.
+        // SAFETY: the relation is open and the snapshot valid (see `see`), the page locked.
         unsafe { version::test_for_old_snapshot(self.snapshot, self.relation, locked.page) };
         Ok(locked)
     }
@@ -304,7 +302,7 @@ impl Pages for RelationPages {
 
     fn lock_predicate(&self, block: u32) {
         if is_serializable() && !self.snapshot.is_null() {
-            // SAFETY: the relation is open and the snapshot valid (see `for_scan`); one that is no MVCC snapshot locks nothing.
+            // SAFETY: the relation is open and the snapshot valid (see `see`); one that is no MVCC snapshot locks nothing.
             unsafe { pg_sys::PredicateLockPage(self.relation, block, self.snapshot) }
         }
     }
@@ -335,11 +333,11 @@ impl Pages for RelationPages {
         }
         // SAFETY: the relation is open (see `new`).
         let told = unsafe { pg_sys::PrefetchBuffer(self.relation, pg_sys::ForkNumber::MAIN_FORKNUM, block) };
-        FOUND.set(if told.initiated_io { 0 } else { FOUND.get().saturating_add(1) });
+        self.found.set(if told.initiated_io { 0 } else { self.found.get().saturating_add(1) });
     }
 
     fn prefetch_distance(&self) -> usize {
-        if FOUND.get() < IN_MEMORY { self.ahead } else { 0 }
+        if self.found.get() < IN_MEMORY { self.ahead } else { 0 }
     }
 }
 

@@ -36,6 +36,8 @@ const MOST_KILLED: usize = 16;
 /// insert in a context that lasts as long as the statement.)
 struct Scan {
     context: pg_sys::MemoryContext,
+    /// The index's pages, and which of them are worth announcing: also from one outer row of a join to the next.
+    pages: RelationPages,
     search: Search,
     /// What they are ordered by the distance from.
     query: Vec<u64>,
@@ -102,7 +104,7 @@ impl Scan {
     ///
     /// # Safety
     /// It is the state of `scan`, a plain one if it orders.
-    unsafe fn fetch(&mut self, pages: &RelationPages, scan: pg_sys::IndexScanDesc) -> Result<bool> {
+    unsafe fn fetch(&mut self, scan: pg_sys::IndexScanDesc) -> Result<bool> {
         while self.next >= self.hits.len() {
             if !self.more {
                 let Some(nulls) = self.nulls.take() else { return Ok(false) };
@@ -111,7 +113,7 @@ impl Scan {
             }
             self.hits.clear();
             std::mem::swap(&mut self.hits, &mut self.incomplete);
-            let held = self.hits.len();
+            let (held, pages) = (self.hits.len(), &self.pages);
             self.next = 0;
             self.more = match &mut self.search {
                 Search::Nothing => false,
@@ -205,6 +207,7 @@ pub(super) unsafe extern "C-unwind" fn ambeginscan(
         );
         let state = Scan {
             context,
+            pages: RelationPages::new(index),
             search: Search::Nothing,
             then_by: Vec::new(),
             query: Vec::new(),
@@ -290,7 +293,8 @@ pub(super) unsafe extern "C-unwind" fn amrescan(
         if present && absent {
             return;
         }
-        let index = open_index(relation, &RelationPages::for_scan(relation, (*scan).xs_snapshot));
+        state.pages.see((*scan).xs_snapshot);
+        let index = open_index(relation, &state.pages);
         // Unless all of its columns are given, all scopes are read.
         let known = (columns > 0).then(|| scope.into_iter().collect::<Option<Vec<_>>>()).flatten();
         let scope = known.map(|hashes| combine(hashes.into_iter()));
@@ -404,9 +408,7 @@ pub(super) unsafe extern "C-unwind" fn amgettuple(
             state.kill(scope, hit);
         }
         if state.next >= state.hits.len() {
-            let relation = IndexRelation::new((*scan).indexRelation);
-            let pages = RelationPages::for_scan(relation, (*scan).xs_snapshot);
-            if !checked(relation, state.fetch(&pages, scan)) {
+            if !checked(IndexRelation::new((*scan).indexRelation), state.fetch(scan)) {
                 return false;
             }
         }
@@ -426,11 +428,10 @@ pub(super) unsafe extern "C-unwind" fn amgetbitmap(
     unsafe {
         let state = &mut *(*scan).opaque.cast::<Scan>();
         let relation = IndexRelation::new((*scan).indexRelation);
-        let pages = RelationPages::for_scan(relation, (*scan).xs_snapshot);
         let mut pointers = Vec::new();
         let mut rows = 0;
         state.batch = LARGEST_BATCH;
-        while checked(relation, state.fetch(&pages, scan)) {
+        while checked(relation, state.fetch(scan)) {
             pointers.clear();
             pointers.extend(state.hits[state.next..].iter().map(|hit| pointer_of(hit.tid)));
             pg_sys::tbm_add_tuples(bitmap, pointers.as_mut_ptr(), pointers.len() as i32, state.lossy);
