@@ -19,11 +19,12 @@ use super::page::Header;
 use super::storage::{Change, Edit, Pages, WritePage};
 use super::target::{Target, in_all_trees, leaf_of, lock_leaves, targets};
 use std::cmp::Reverse;
+use std::collections::BTreeSet;
 
 /// Pages of the table that are looked at for a full leaf.
 const MOST_VISITED: usize = 32;
 /// The share of a full leaf's entries that must be dead, or it is split: what is looked at should pay.
-const LEAST_PRUNED: usize = 64;
+const LEAST_PRUNED: usize = 128;
 /// Attempts to lock the leaves of a row before it is left to VACUUM.
 const ATTEMPTS: usize = 10;
 
@@ -119,23 +120,24 @@ pub(crate) fn prune_leaf<P: Pages>(pages: &P, target: Target, dead: &mut dyn Dea
     Ok(true)
 }
 
-/// Rows on the leaf whose fingerprint a row further on in the table has as well, or `new`: of those in the pages of the
-/// table that have most, and of these in the first ones, for the last may be of transactions still in progress.
+/// Rows on the leaf that share their fingerprint, with `new` too, in a few pages of the table: first of the fingerprints that
+/// have most rows, for all but one or two of these are old, unless the rows are different ones; so not all of one fingerprint.
 fn old_versions(leaf: &Leaf<'_>, new: Position) -> Vec<Tid> {
     let mut entries: Vec<Position> = leaf.iter().filter(|entry| entry.tid.can_be_a_row()).collect();
     entries.sort_unstable();
-    let last = |n: usize| {
-        entries.get(n + 1).is_none_or(|next| (next.scope, next.key) != (entries[n].scope, entries[n].key))
-    };
-    let mut old: Vec<Tid> = (0..entries.len())
-        .filter(|n| (entries[*n].scope, entries[*n].key) == (new.scope, new.key) || !last(*n))
-        .map(|n| entries[n].tid)
-        .collect();
-    old.sort_unstable();
-    let mut pages: Vec<(usize, u32)> =
-        old.chunk_by(|a, b| a.block() == b.block()).map(|rows| (rows.len(), rows[0].block())).collect();
-    pages.sort_unstable_by_key(|(rows, block)| (Reverse(*rows), *block));
-    pages.truncate(MOST_VISITED);
-    old.retain(|row| pages.iter().any(|page| page.1 == row.block()));
-    old
+    let same = |a: &Position, b: &Position| (a.scope, a.key) == (b.scope, b.key);
+    let shared = |rows: &&[Position]| rows.len() > 1 || same(&rows[0], &new);
+    let mut versions: Vec<&[Position]> = entries.chunk_by(same).filter(shared).collect();
+    versions.sort_by_key(|rows| Reverse(rows.len()));
+    let some = versions.into_iter().flat_map(|rows| {
+        let (before, from) = rows.split_at(usize::from(new.tid.offset()) % rows.len());
+        from.iter().chain(before).take(MOST_VISITED / 2)
+    });
+    let mut pages = BTreeSet::new();
+    some.map(|row| row.tid)
+        .take_while(|row| {
+            pages.insert(row.block());
+            pages.len() <= MOST_VISITED
+        })
+        .collect()
 }
