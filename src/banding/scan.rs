@@ -407,10 +407,10 @@ pub(super) unsafe extern "C-unwind" fn amgettuple(
         {
             state.kill(scope, hit);
         }
-        if state.next >= state.hits.len() {
-            if !checked(IndexRelation::new((*scan).indexRelation), state.fetch(scan)) {
-                return false;
-            }
+        if state.next >= state.hits.len()
+            && !checked(IndexRelation::new((*scan).indexRelation), state.fetch(scan))
+        {
+            return false;
         }
         (*scan).xs_heaptid = pointer_of(state.hits[state.next].tid);
         state.next += 1;
