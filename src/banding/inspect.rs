@@ -8,7 +8,7 @@ use super::pages::RelationPages;
 use super::scope::parts;
 use super::{IndexRelation, checked, is_banding_relation};
 use crate::pg::{
-    Output, has_row_security, may_read, raise_denied, raise_kind, raise_unsupported, raise_with_detail,
+    Output, has_row_security, is_read_committed, may_read, raise_denied, raise_kind, raise_unsupported, raise_with_detail,
     string, user, version,
 };
 use dedup_core::banding::{Finding, Index, Tid, Tree, check};
@@ -67,6 +67,12 @@ impl OpenIndex {
             if elsewhere {
                 raise_unsupported("cannot look into a temporary index of another session", "")
             }
+            if !(*index.rd_index).indisvalid {
+                raise_unsupported(
+                    "cannot look into an index that is not valid",
+                    "CREATE INDEX or REINDEX CONCURRENTLY is making it, or was broken off: then DROP INDEX.",
+                )
+            }
             OpenIndex { table, _kept: kept, index }
         }
     }
@@ -103,6 +109,18 @@ fn banding_check(index: pg_sys::Oid, heapallindexed: bool) {
     unsafe {
         // Taken before the index is read: what it sees was inserted before.
         let snapshot = pg_sys::RegisterSnapshot(pg_sys::GetTransactionSnapshot());
+        // An index lacks versions of rows that were updated, unlike their new ones, before it was built: older snapshots see them.
+        let description = &*(*open.index.rd_indextuple).t_data;
+        let is_later = (*open.index.rd_index).indcheckxmin
+            && !pg_sys::TransactionIdPrecedes(pg_sys::HeapTupleHeaderGetXmin(description), (*snapshot).xmin);
+        if heapallindexed && is_later && !is_read_committed() {
+            raise_with_detail(
+                PgSqlErrorCode::ERRCODE_T_R_SERIALIZATION_FAILURE,
+                "the index cannot be checked by the snapshot of this transaction",
+                "Rows of the table were updated between that and the making of the index.",
+                "Begin a new transaction.",
+            )
+        }
         let pages = RelationPages::new(open.index);
         report(open.index, checked(open.index, check(&pages, false, |_, _, _| ())));
         if heapallindexed {

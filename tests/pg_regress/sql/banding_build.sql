@@ -47,6 +47,11 @@ CREATE OPERATOR CLASS counting_ops FOR TYPE integer USING banding AS
     OPERATOR 4 = (integer, integer), FUNCTION 1 counting_hash(integer, bigint);
 CREATE INDEX built_scope ON built USING banding (tenant counting_ops, fp);
 SELECT banding_check('built_scope', true);
+
+-- One whose making was broken off is not damaged.
+CREATE INDEX CONCURRENTLY built_never ON built USING banding ((fp / (tenant - tenant)));
+SELECT banding_check('built_never');
+SELECT banding_stats('built_never');
 DROP TABLE built;
 DROP OPERATOR FAMILY counting_ops USING banding;
 DROP FUNCTION by_a_worker, counting_hash;
