@@ -5,7 +5,7 @@
 //! pins; a second release would trip an assertion. A buffer of a temporary index has no lock, only the pin.
 //!
 //! WAL: one commit is one generic record. Generic WAL zeroes what lies between `pd_lower` and `pd_upper`, so
-//! `pd_lower` always ends the bytes in use. On an unlogged or temporary index the same calls change the
+//! `pd_lower` stands behind the bytes in use: up to [`STEP`] zeroes behind them, or every insert would log it. On an unlogged or temporary index the same calls change the
 //! buffers only. Small changes write the same record more cheaply, see [`wal`].
 
 use super::relation::IndexRelation;
@@ -25,6 +25,8 @@ use std::slice;
 pub(crate) const PAGE_HEADER: usize = std::mem::offset_of!(pg_sys::PageHeaderData, pd_linp);
 /// Where a page's header says how many bytes are in use.
 const PD_LOWER: usize = std::mem::offset_of!(pg_sys::PageHeaderData, pd_lower);
+/// What `pd_lower` is a multiple of, behind the header.
+const STEP: usize = 128;
 pub(crate) const PAGE: usize = pg_sys::BLCKSZ as usize;
 pub(crate) const BODY: usize = PAGE - PAGE_HEADER;
 
@@ -154,9 +156,11 @@ impl RelationPages {
                     return None;
                 }
                 let bytes = patches.iter().map(|(_, bytes)| bytes.len()).sum::<usize>();
+                // SAFETY: a page has PAGE bytes; it is locked exclusively.
+                let old = unsafe { slice::from_raw_parts(edit.page.page, PAGE) };
                 let mut delta = Delta::with_room(patches.len() + 1, bytes + 2);
-                delta.patch(PD_LOWER, &((PAGE_HEADER + used) as u16).to_ne_bytes());
-                patches.iter().for_each(|(at, bytes)| delta.patch(PAGE_HEADER + at, bytes));
+                delta.patch(old, PD_LOWER, &lower(used).to_ne_bytes());
+                patches.iter().for_each(|(at, bytes)| delta.patch(old, PAGE_HEADER + at, bytes));
                 Some((edit.page.buffer, edit.page.page, delta))
             }
             _ => None,
@@ -354,13 +358,18 @@ unsafe fn apply(change: &Change<'_>, page: *mut u8) {
     }
 }
 
+/// Where `used` bytes of a body end for PostgreSQL.
+fn lower(used: usize) -> u16 {
+    (PAGE_HEADER + used.next_multiple_of(STEP).min(BODY)) as u16
+}
+
 /// Says in the page's header that `used` bytes of the body are in use.
 ///
 /// # Safety
 /// `page` is a whole initialised page that the caller may write.
 pub(crate) unsafe fn set_used(page: pg_sys::Page, used: usize) {
     // SAFETY: the caller's promise.
-    unsafe { (*page.cast::<pg_sys::PageHeaderData>()).pd_lower = (PAGE_HEADER + used) as u16 }
+    unsafe { (*page.cast::<pg_sys::PageHeaderData>()).pd_lower = lower(used) }
 }
 
 /// Reports an error of the index as PostgreSQL's.
