@@ -4,7 +4,7 @@ use super::bits::parts_of_column;
 use super::expression::{BallExpression, UNKNOWN_DISTANCE};
 use super::{EQUAL, IndexRelation};
 use crate::pg::{node, nth, version};
-use dedup_core::banding::{candidates, nearest_distance, parts_cost};
+use dedup_core::banding::{candidates, nearest_distance, parts_cost, passes};
 use pgrx::{PgList, pg_guard, pg_sys};
 use std::ffi::c_void;
 
@@ -15,6 +15,8 @@ const NULLS_PER_LEAF: f64 = 1500.0;
 /// Cost of comparing an entry, as a share of an operator call: about a nanosecond against the ten
 /// or more of a function called by the executor.
 const ENTRY_COST: f64 = 0.1;
+/// The same of a row that a pass over a tree puts in order, or has given before.
+const ORDERED_COST: f64 = 5.0;
 
 /// Whether the planner's `index` is of this access method.
 ///
@@ -116,10 +118,10 @@ pub(super) unsafe extern "C-unwind" fn amcostestimate(
             let page_cost = if work.probes == 0 { seq_page_cost } else { random_page_cost };
             (fetched, fetched * page_cost + cpu)
         };
-        // Of several parts a pass is what a search comes to at worst, though its pages are not read in order.
+        // A pass is what a search comes to at worst, though of several parts its pages are not read in order.
         let cost = |distance: u32| {
             let (one, pass) = (search(distance), search(most));
-            if parts > 1 && pass.1 < one.1 { pass } else { one }
+            if pass.1 < one.1 { pass } else { one }
         };
 
         let bound = if given { distance.unwrap_or(most).min(most) } else { most };
@@ -145,7 +147,8 @@ pub(super) unsafe extern "C-unwind" fn amcostestimate(
             let (_, first) = cost(bound.min(nearest));
             let early = wanted.map_or(0.0, |wanted| early_pages(root, index, wanted, *selectivity));
             *startup_cost = first.min(whole) + early * random_page_cost;
-            let later = if parts == 1 { whole } else { 0.0 };
+            let kept = *selectivity * (*index).tuples * ORDERED_COST * pg_sys::cpu_operator_cost;
+            let later = if parts == 1 { f64::from(passes(rows, bound)) * (whole + kept) } else { 0.0 };
             *total_cost = first + later + emitted + early * random_page_cost;
         } else {
             *startup_cost = 0.0;

@@ -48,7 +48,7 @@ pub use estimate::Sample;
 pub use hot::BucketState;
 pub use key::{BLOCKS, Position, Row, TREES, Tid, Tree, Unscoped};
 pub use meta::{FORMAT_VERSION, Index, METAPAGE, Options};
-pub use nearest::NearestScan;
+pub use nearest::{NearestScan, passes};
 pub use pack::PageSink;
 pub use page::{Kind, used_after, used_bytes};
 pub use parts::{PartsNearest, PartsScan, scope_of_part};

@@ -33,6 +33,18 @@ const HORIZON: u32 = 20;
 const LEAST_PER_PASS: f64 = 1000.0;
 const PASS_GROWTH: f64 = 30.0;
 
+/// How often a search of the nearest among `rows` random ones reads a tree until it has given those within `limit`. The
+/// shells are about one.
+pub fn passes(rows: f64, limit: u32) -> u32 {
+    let (mut passes, mut done, mut per_pass) = (1, HORIZON, LEAST_PER_PASS);
+    while done < limit {
+        let room = nearest_distance(rows, MOST_WAITING as f64, done + 1) - 1;
+        done = nearest_distance(rows, per_pass, done + 1).min(room).max(done + 1);
+        (passes, per_pass) = (passes + 1, per_pass * PASS_GROWTH);
+    }
+    passes
+}
+
 /// A nearest-neighbour search in progress. It holds no lock and no pin between calls; its memory is bounded
 /// whatever is asked for. Rows at equal distance come in any order.
 #[derive(Debug, Clone)]

@@ -41,6 +41,14 @@ EXPLAIN (COSTS OFF) SELECT * FROM post WHERE near_dup(fp, 17, 12);
 EXPLAIN (COSTS OFF) SELECT * FROM post WHERE near_dup(fp, 17, 24);
 EXPLAIN (COSTS OFF) SELECT * FROM post WHERE near_dup(fp, 17, 48);
 EXPLAIN (COSTS OFF) SELECT * FROM post WHERE near_dup(fp, 17, 64);
+-- All rows in order of distance are sorted, for a tree would be read several times; the first ones are searched.
+EXPLAIN (COSTS OFF) SELECT * FROM post ORDER BY fp <~> 17;
+EXPLAIN (COSTS OFF) SELECT * FROM post ORDER BY fp <~> 17 LIMIT 5;
+-- A search costs no less than a narrower one.
+CREATE FUNCTION cost(query text) RETURNS numeric LANGUAGE plpgsql SET enable_seqscan = off SET enable_bitmapscan = off AS $$
+  DECLARE plan json; BEGIN EXECUTE 'EXPLAIN (FORMAT json) ' || query INTO plan; RETURN plan->0->'Plan'->>'Total Cost'; END $$;
+SELECT d, cost, narrower FROM (SELECT d, cost, lag(cost) OVER (ORDER BY d) AS narrower
+  FROM (SELECT d, cost(format('SELECT FROM post WHERE near_dup(fp, 17, %s)', d)) FROM generate_series(0, 64) d) s) s WHERE cost < narrower;
 -- The estimates are of the right size; contsel would say 21.
 CREATE FUNCTION estimate(query text) RETURNS numeric LANGUAGE plpgsql AS $$
   DECLARE plan json; BEGIN EXECUTE 'EXPLAIN (FORMAT json) ' || query INTO plan; RETURN plan->0->'Plan'->>'Plan Rows'; END $$;
