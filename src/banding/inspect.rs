@@ -8,8 +8,8 @@ use super::pages::RelationPages;
 use super::scope::parts;
 use super::{IndexRelation, checked, is_banding_relation};
 use crate::pg::{
-    Output, has_row_security, is_read_committed, may_read, raise_denied, raise_kind, raise_unsupported, raise_with_detail,
-    string, user, version,
+    Output, has_row_security, is_read_committed, may_read, raise_denied, raise_kind, raise_unsupported,
+    raise_with_detail, string, user, version,
 };
 use dedup_core::banding::{Finding, Index, Tid, Tree, check};
 use dedup_core::interrupt;

@@ -130,7 +130,7 @@ fn position_bytes(p: Position) -> [u8; 18] {
     b
 }
 
-/// Bytes of a body that are in use: PostgreSQL's `pd_lower` is 24 + this. The rest of a body is
+/// Bytes of a body that are in use: PostgreSQL's `pd_lower` is 24 + this or more. The rest of a body is
 /// zero. For bytes that are no page, the length of the body.
 pub fn used_bytes(body: &[u8]) -> usize {
     used_after(body, &[])
