@@ -520,7 +520,7 @@ fn are_moved([a, b]: &[Vec<&str>; 2]) -> bool {
     a.len() == b.len() && a.iter().zip(b).any(|(x, y)| x != y && is_of(a, y) && is_of(b, x))
 }
 
-/// Whether two lists of the same words, but for numbers, say other things with them: three nuts and two pears, two nuts and three pears.
+/// Whether two lists of as many articles say other things with words that both have: three nuts and two pears, two nuts and three pears.
 fn are_exchanged(texts: [&Text; 2], places: [&Range<usize>; 2]) -> bool {
     let items = |text, place| {
         let words = pieces(text, place);
@@ -533,8 +533,12 @@ fn are_exchanged(texts: [&Text; 2], places: [&Range<usize>; 2]) -> bool {
     let both = [items(texts[0], places[0]), items(texts[1], places[1])];
     let words = both.each_ref().map(|items| items.iter().flatten().copied().collect::<FxHashSet<&str>>());
     let [a, b] = both;
+    let as_many = a.iter().flatten().count() == b.iter().flatten().count();
+    // A word that one lacks is in the place of one that both have, unless it is that, misspelt.
+    let is_misspelt = |word: &str| words.iter().flatten().any(|other| *other != word && are_one(word, other));
+    let is_other = |word: &&str| word.starts_with(is_digit) || as_many && !is_misspelt(word);
     let mut own = words[0].symmetric_difference(&words[1]);
-    a.len() == b.len() && a.len() >= ITEMS && a != b && own.all(|word| word.starts_with(is_digit))
+    a.len() == b.len() && a.len() >= ITEMS && a != b && own.all(is_other)
 }
 
 /// Two amounts in words, of which each word counts: two thousand, two thousand and two.
