@@ -6,7 +6,8 @@
 //! by the step that first covers it: its difference in that block equals the new radius, and in
 //! every other block exceeds that block's. Once d is covered, all rows at distance d have been
 //! collected and are returned; those collected further away wait. Nothing is returned beyond the covered
-//! distance, so at any time exactly the rows up to d have been returned.
+//! distance but rows at the next one that are at hand: they are no farther than any other, and who wants one row is spared
+//! the last and largest shell. So at any time exactly the rows up to d have been returned, and the *early* ones.
 //!
 //! Hence the scan can change its method between two distances. It reads one whole tree, for the rows beyond
 //! what was returned, when the next shell would cost more pages than that. At most [`MOST_WAITING`]
@@ -24,6 +25,7 @@ use super::meta::Index;
 use super::scan::{Hit, RangeScan};
 use super::schedule::{MAX_DISTANCE, Radii, buckets_within, leaves_read};
 use super::storage::Pages;
+use std::collections::HashSet;
 
 /// Rows that wait at most: 1.5 MB.
 const MOST_WAITING: usize = 1 << 16;
@@ -63,6 +65,8 @@ pub struct NearestScan {
     done: u32,
     ready: Vec<Hit>,
     waiting: Waiting,
+    /// Rows at distance `done` that have been returned: another method would find them again.
+    early: HashSet<Hit>,
     radii: Radii,
     /// An estimate of the rows in the index.
     rows: f64,
@@ -152,6 +156,7 @@ impl NearestScan {
             done: 0,
             ready: Vec::new(),
             waiting: Waiting::new(HORIZON.min(limit) + 1),
+            early: HashSet::new(),
             radii: [-1; BLOCKS],
             rows: 0.0,
             per_pass: LEAST_PER_PASS,
@@ -195,9 +200,19 @@ impl NearestScan {
                 (None, Some(Method::Hot)) if self.done <= 3 => self.stream = Some(self.next_distance()),
                 (None, Some(Method::Hot)) => self.method = Some(Method::Shells),
                 (None, Some(Method::Shells)) if self.covered() >= self.waiting.cut => self.beyond_cut(),
-                (None, Some(Method::Shells)) => self.grow(pages)?,
+                (None, Some(Method::Shells)) => {
+                    let next =
+                        if self.covered() == self.done { self.waiting.take(self.done) } else { Vec::new() };
+                    if !next.is_empty() {
+                        self.early = next.iter().copied().collect();
+                        self.ready = next;
+                        break;
+                    }
+                    self.grow(pages)?;
+                }
                 (None, Some(Method::Whole)) => self.pass(pages)?,
             }
+            self.ready.retain(|hit| !self.early.contains(hit));
         }
         let n = self.ready.len().min(enough);
         hits.extend(self.ready.drain(self.ready.len() - n..).rev());
