@@ -17,7 +17,7 @@
 use super::descend::{Trace, descend, lock_covering, retry};
 use super::error::{Result, Way, corrupt, moved, sound};
 use super::key::{Position, Tid, Tree};
-use super::leaf::{Leaf, NARROW, Plan, leaf_image, packed_image, plan_insert, remove_dead};
+use super::leaf::{Leaf, NARROW, Plan, leaf_image, plan_insert};
 use super::meta::Index;
 use super::page::{
     HEADER, Header, Kind, MAX_LEVEL, RIGHT_LINK, Separator, USED_AND_COUNT, find_child, inner_image, put,
@@ -243,13 +243,9 @@ fn split<P: Pages>(
     let Some(middle) = choose_middle(&mut entries, entry) else {
         return corrupt(block, "a full leaf holds one entry many times");
     };
-    // Those that stay are packed as they were where that takes no more room: what does not move is not logged.
-    let (mut left, right) = (leaf.iter().collect(), leaf.iter().filter(|p| *p >= middle).collect::<Vec<_>>());
-    remove_dead(&mut left, |_, p| *p >= middle);
+    let (left, right): (Vec<_>, Vec<_>) = leaf.iter().partition(|p| *p < middle);
     halves_of(header, middle, block, |l, r| {
-        let narrowest = leaf_image(l, &left, body_len)?;
-        let same = packed_image(l, &leaf.layout, &left);
-        Some((if same.len() > narrowest.len() { narrowest } else { same }, leaf_image(r, &right, body_len)?))
+        Some((leaf_image(l, &left, body_len)?, leaf_image(r, &right, body_len)?))
     })
 }
 
