@@ -144,7 +144,7 @@ SET plan_cache_mode = force_generic_plan;
 EXPLAIN (COSTS OFF) EXECUTE other(17);
 RESET plan_cache_mode;
 DROP TABLE post, small, same, page;
-DROP FUNCTION estimate, blocks, hamming_ball;
+DROP FUNCTION cost, estimate, blocks, hamming_ball;
 DROP TYPE hamming_ball;
 DROP EXTENSION pg_dedup;
 DROP SCHEMA elsewhere;
