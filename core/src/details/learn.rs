@@ -36,8 +36,8 @@ const FRAME: (f64, f64) = (1.2, 0.4);
 const OWN: f64 = 0.5;
 /// A word that one in so many texts has in another place is of a list.
 const LISTED: usize = 4;
-/// Slots that have a word, each beside another one, and so many of them, for answers: which they are tells as a whole.
-const ANSWERS: usize = 3;
+/// Slots that a word is of, and the share of such words in a slot, for answers: which they are tells as a whole.
+const ANSWERS: (usize, f64) = (3, 0.8);
 /// Words between two stretches of a list at most.
 const BETWEEN: usize = 3;
 /// Insertions and deletions in the frame of a template that its median text has at most.
@@ -269,18 +269,25 @@ fn slots(own: &[u32], others: &[Vec<u32>]) -> Option<Vec<Word>> {
     };
     let spread: Vec<f64> = values.iter().map(spread).collect();
     let mut is_slot: Vec<bool> = (0..own.len()).map(|at| spread[at] >= SLOT || is_listed(at)).collect();
-    // Words of several slots, as those of answers are: yes and no.
+    // Words of several slots, in which hardly any other stands, as those of answers are: yes and no.
     let mut times: FxHashMap<u64, usize> = FxHashMap::default();
     for at in (0..own.len()).filter(|&at| is_slot[at]) {
         let values: FxHashSet<u64> = values[at].keys().copied().chain([u64::from(own[at])]).collect();
         values.into_iter().for_each(|word| *times.entry(word).or_default() += 1);
     }
-    let is_answer = |word: u64| times.get(&word).is_some_and(|&times| times >= ANSWERS);
-    let answers = (0..own.len()).filter(|&at| is_slot[at] && values[at].keys().any(|&word| is_answer(word)));
-    let answers: Vec<usize> = answers.filter(|&at| is_answer(u64::from(own[at]))).collect();
+    let is_often = |word: u64| times.get(&word).is_some_and(|&times| times >= ANSWERS.0);
+    let is_answered = |at: usize| {
+        let count = |(word, count): (&u64, &usize)| if is_often(*word) { [*count; 2] } else { [0, *count] };
+        let [often, all] =
+            values[at].iter().map(count).fold([0, 0], |all, it| [all[0] + it[0], all[1] + it[1]]);
+        is_slot[at] && is_often(u64::from(own[at])) && often > 0 && often as f64 >= ANSWERS.1 * all as f64
+    };
+    let answers: Vec<usize> = (0..own.len()).filter(|&at| is_answered(at)).collect();
+    let places: Vec<usize> = (0..own.len()).filter(|&at| is_slot[at]).collect();
+    let answered: FxHashSet<u32> = answers.iter().map(|&at| own[at]).collect();
     // Between two parts of a list, or beside one, most may have the same word in one place.
     let is_part =
-        |at: usize| is_slot[at] || is_answer(u64::from(own[at])) || LISTED * crossed[at] >= others.len();
+        |at: usize| is_slot[at] || answered.contains(&own[at]) || LISTED * crossed[at] >= others.len();
     let parts: Vec<bool> = (0..own.len()).map(is_part).collect();
     for at in (0..own.len()).chain((0..own.len()).rev()) {
         let beside = [at.checked_sub(1), Some(at + 1).filter(|&next| next < own.len())];
@@ -288,12 +295,13 @@ fn slots(own: &[u32], others: &[Vec<u32>]) -> Option<Vec<Word>> {
     }
     let frame = (0..own.len()).filter(|&at| spread[at] < FRAME.0 && !is_slot[at]).count();
     let least = if own.len() < LETTER { SLOT } else { OWN * all };
-    let places: Vec<usize> = (0..own.len()).filter(|&at| is_slot[at]).collect();
     let mut lists = places.chunk_by(|a, b| a + 1 == *b).filter(|run| run.iter().any(|&at| is_listed(at)));
     let is_template = frame as f64 >= FRAME.1 * own.len() as f64
         && (spread.iter().any(|&it| it >= least)
             || lists.any(|list| beside.whole(list) >= least)
-            || answers.len() >= ANSWERS && beside.whole(&answers) >= least);
+            || answers.len() >= ANSWERS.0
+                && 2 * answers.len() >= places.len()
+                && beside.whole(&answers) >= least);
     let word = |(at, &hash): (usize, &u32)| {
         if is_slot[at] { Word { hash: VALUE, slot: Slot::Any } } else { Word { hash, slot: Slot::None } }
     };
