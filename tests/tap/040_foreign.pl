@@ -25,7 +25,7 @@ foreach my $i (0, 1)
 	$shard->safe_psql('postgres', 'CREATE TABLE place (id bigint, fp bigint); CREATE INDEX place_fp ON place USING banding (fp)');
 	my ($host, $port) = ($shard->host, $shard->port);
 	$local->safe_psql('postgres', "CREATE SERVER shard_$i FOREIGN DATA WRAPPER postgres_fdw OPTIONS
-			(host '$host', port '$port', dbname 'postgres', extensions 'pg_dedup', async_capable 'true', use_remote_estimate 'true');
+			(host '$host', port '$port', dbname 'postgres', extensions 'pg_dedup', async_capable 'true');
 		CREATE USER MAPPING FOR CURRENT_USER SERVER shard_$i;
 		CREATE FOREIGN TABLE place_$i PARTITION OF place FOR VALUES WITH (MODULUS 2, REMAINDER $i) SERVER shard_$i OPTIONS (table_name 'place')");
 }
