@@ -190,6 +190,87 @@ fn who_signs_at_the_beginning_does_not_tell() {
         !Comparer::new(Some(learned(texts))).differing(&texts[1], &texts[2], kinds).is_empty()
     };
     assert_eq!([told(&signed), told(&estates)], [false, true]);
+    // Letterheads: who sends is the same matter, what stands under a word of its own or alone is another.
+    let letters = |head: &dyn Fn(usize) -> String, foot: &dyn Fn(usize) -> String| -> Vec<String> {
+        (0..30).map(|at| format!("{}\n\nDear Councillor,\n\n{body}\n{}", head(at), foot(at))).collect()
+    };
+    let name = |at: usize| format!("{} {}son", first[at % 5], STREETS[at % 12]);
+    let address = |at: usize| format!("{}\n{} {} Street", name(at), at + 2, STREETS[at * 7 % 12]);
+    let yours = |at: usize| format!("Yours sincerely,\n{}", name(at));
+    let tenants = |_| "Yours sincerely,\nthe tenants".to_owned();
+    let list = |at: usize| {
+        (0..9).map(|of| format!("{}, {}\n", name(at * 3 + of), address(at + of))).collect::<String>()
+    };
+    let one: [Vec<String>; 4] = [
+        letters(&address, &yours),
+        letters(
+            &|at| {
+                format!(
+                    "From: {}\nTelephone: {}\nTo: the council\nDate: {} May 2024",
+                    name(at),
+                    5550 + at * 77,
+                    at % 28 + 1
+                )
+            },
+            &yours,
+        ),
+        letters(&|_| "The bus".to_owned(), &|at| format!("Yours sincerely,\n{}", list(at))),
+        letters(&|_| "The bus".to_owned(), &|at| format!("Signed: {}", address(at))),
+    ];
+    let many: [Vec<String>; 5] = [
+        letters(&|at| format!("{} Court", STREETS[at % 12]), &tenants),
+        letters(&|at| format!("{}\nRe: {} Court", address(at), STREETS[at * 5 % 12]), &yours),
+        letters(&|at| format!("{}\nThe bus to {} Court", address(at), STREETS[at * 5 % 12]), &yours),
+        letters(&|at| format!("From: {}\nEstate: {} Court", name(at), STREETS[at * 5 % 12]), &yours),
+        letters(
+            &|at| {
+                format!(
+                    "From: {}\n\nDear Councillor,\n\n{} Court has no bus.",
+                    name(at),
+                    STREETS[at * 5 % 12]
+                )
+            },
+            &yours,
+        ),
+    ];
+    assert_eq!((one.map(|it| told(&it)), many.map(|it| told(&it))), ([false; 4], [true; 5]));
+}
+
+/// Protects that Chinese letters with many signers, or a sender in their heads, are one matter, and those of other estates, or of
+/// other phases of one, are others.
+#[test]
+fn who_sends_a_chinese_letter_does_not_tell() {
+    let body = "公交车站自今年春天起被取消，没有任何部门事先通知，去最近的车站要走两公里，路上没有人行道。"
+        .repeat(4);
+    let family = ["王", "李", "张", "刘", "陈", "杨", "赵", "黄", "周", "吴", "徐", "孙"];
+    let given = ["伟", "芳", "娜", "敏", "静", "丽", "强", "磊", "军", "洋", "勇"];
+    let name = |at: usize| format!("{}{}{}", family[at % 12], given[at % 11], given[at * 5 % 11]);
+    let names = |at: usize| (0..9 + at % 5).map(|of| name(at * 7 + of)).collect::<Vec<_>>().join("、");
+    let estate = |at: usize| {
+        let of = ["翠湖", "阳光", "金色", "滨江", "幸福", "锦绣", "海棠", "星河"][at % 8];
+        let phase = if at < 16 { String::new() } else { format!("{}期", at / 8) };
+        format!("{of}{}{phase}", ["花园", "家园"][at / 8 % 2])
+    };
+    let letters = |of: &dyn Fn(usize) -> String| -> Vec<String> { (0..32).map(of).collect() };
+    let sent = letters(&|at| {
+        format!(
+            "投诉人：{}\n电话：{}\n尊敬的领导：\n您好！{body}\n此致\n敬礼",
+            name(at),
+            13_800_000 + at * 7919
+        )
+    });
+    let signed = letters(&|at| format!("尊敬的领导：\n您好！{body}\n此致\n敬礼\n{}", names(at)));
+    let listed = letters(&|at| format!("尊敬的领导：\n您好！{body}\n联名人：{}", names(at)));
+    let titled = letters(&|at| format!("{}\n尊敬的领导：\n您好！{body}\n此致\n敬礼", estate(at)));
+    let about = letters(&|at| {
+        format!("投诉人：{}\n小区：{}\n尊敬的领导：\n您好！{body}\n此致\n敬礼", name(at), estate(at))
+    });
+    let told = |texts: &[String]| {
+        let mut comparer = Comparer::new(Some(learned(texts)));
+        let kinds = Kinds { names: true, ..SLOTS };
+        (1..32).filter(|&at| !comparer.differing(&texts[0], &texts[at], kinds).is_empty()).count()
+    };
+    assert_eq!([sent, signed, listed, titled, about].map(|texts| told(&texts)), [0, 0, 0, 31, 31]);
 }
 
 /// Protects that copies of one long letter whose words were replaced by others are no template, and letters of streets are.

@@ -13,7 +13,7 @@ use std::collections::HashSet;
 /// Words that a slot takes; `|` parts them.
 type List = (&'static str, &'static str);
 
-const LISTS: [List; 24] = [
+const LISTS: [List; 25] = [
     (
         "street",
         "Ashford|Birch|Canal|Dover|Elm|Foundry|Grange|Harbour|Iris|Juniper|King|Linden|Maple|Nelson|Orchard|Priory|Quarry|Rowan|Station|Thorn|Union|Victoria|Willow|York",
@@ -67,6 +67,7 @@ const LISTS: [List; 24] = [
     ("路", "解放路|人民路|中山路|建设路|和平路|新华路|胜利路|文化路|长江路|光明路"),
     ("线路", "12路|36路|108路|215路|夜7路|K3路|509路|旅游2号线"),
     ("科目", "语文|数学|英语|物理|化学|生物|历史|地理|政治"),
+    ("人", "张伟|王芳|李秀英|刘洋|陈静|杨建国|赵丽|黄勇|周敏|吴强|徐明|孙艳|胡军|朱玉兰|高磊|林霞"),
     ("区", "东湖区|西城区|南山区|北岭区|江口区|河阳区|新港区|高新区"),
 ];
 
@@ -254,7 +255,7 @@ fn measure(made: &Made, kept: &[usize]) -> [f64; 2] {
 
 /// Letters that many send: `{}` parts the head, the body and the foot. The same letter signed by fifty people is one matter, the same
 /// letter from fifty estates is fifty.
-const LETTERS: [(&str, &str, usize); 4] = [
+const LETTERS: [(&str, &str, usize); 8] = [
     (
         "signed letter",
         "Dear Councillor, {} {} Yours sincerely, {first} {last}, {street} Street {n}, telephone {nn} {nn}, {d}",
@@ -265,8 +266,20 @@ const LETTERS: [(&str, &str, usize); 4] = [
         "Dear Councillor, I write as a resident of {street} {town} Court. {} {} Yours sincerely, a resident",
         50,
     ),
+    (
+        "letterhead",
+        "{first} {last}\n{n} {street} Street\n{d}\n\nDear Councillor,\n\n{}{}\n\nYours sincerely,\n{first} {last}",
+        1,
+    ),
+    (
+        "estate above",
+        "{first} {last}\n{n} {street} Street\n\nRe: {last} {town} Court, {street} Street\n\nDear Councillor,\n\n{}{}\n\nYours sincerely,\n{first} {last}",
+        50,
+    ),
     ("联名信", "尊敬的领导：{}{}此致敬礼！{小区}{n}号楼{nn}室 联系电话138{nn}{nn} {d}", 1),
     ("各小区来信", "尊敬的领导：我是{区}{小区}的业主。{}{}此致敬礼！一名业主", 50),
+    ("投诉人", "投诉人：{人}\n电话：138{nn}{nn}\n尊敬的领导：您好！{}{}\n此致\n敬礼", 1),
+    ("标题", "{区}{路}{小区}\n尊敬的领导：您好！{}{}\n此致\n敬礼", 50),
 ];
 const BODIES: [&str; 2] = [
     "for many years the bus that serves our part of the town has come every ten minutes, and children, workers and the old have relied on it. Since the new timetable came it stops at seven in the evening, and whoever works late, visits a friend or comes home from the hospital has to walk for half an hour along a road without a pavement. The operator says that too few people travel at night, but nobody has counted them, and nobody has asked us. We ask the council to have the passengers counted for a month, to publish the figures, and to keep the evening bus until then.",

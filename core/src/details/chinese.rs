@@ -64,7 +64,7 @@ pub fn judge(span: &Span) -> Verdict {
 
 /// Names, of what is foreign and no other spelling.
 fn name(span: &Span, unit: Option<Unit>) -> Verdict {
-    let strong = is_strong(unit);
+    let strong = is_strong(unit) || unit.is_none() && span.both(is_estate);
     let times = |side: &Side| side.words.iter().filter(|word| words::is_time(word)).count();
     if span.any(|side| single(side.says()).is_some() || times(side) == side.words.len())
         || !strong && span.any(|side| times(side) > 0)
@@ -123,6 +123,14 @@ fn is_told(c: char) -> bool {
 /// Whether what stands before a word for a place is nearly always a name.
 fn is_strong(unit: Option<Unit>) -> bool {
     unit.is_some_and(|unit| unit.strong)
+}
+
+/// Whether a side names an estate, or a phase of one.
+fn is_estate(side: &Side) -> bool {
+    let whole = side.whole();
+    let name = whole.strip_suffix('期').map_or(whole, |it| it.trim_end_matches(words::is_digit));
+    words::place_behind(name)
+        .is_some_and(|unit| unit.strong && unit.class == Class::Estate && unit.word.len() < name.len())
 }
 
 /// Characters that two names have in common, in their order.
@@ -206,7 +214,8 @@ fn addressed(span: &Span, unit: Option<Unit>) -> bool {
     let next = || span.after.iter().find(|word| **word != ",").is_some_and(|word| words::addressed(word));
     let within =
         |side: &Side| side.words.iter().any(|word| words::addressed(word) && side.says().contains(word));
-    span.any(within) || unit.is_none() && next()
+    // An estate that is the title of a letter is not whom it greets.
+    span.any(within) || unit.is_none() && next() && !span.both(is_estate)
 }
 
 /// Whether words stand in the stead of a name: 贵县, 我市, 本小区.

@@ -56,6 +56,8 @@ word_sets! {
     is_first "old new upper lower north south east west great little high long big"
     /// Words before who writes or who is written to.
     is_of_people "dear attention attn regards sincerely faithfully yours thanks signed name called am im hi hello"
+    /// Those that greet.
+    is_greeting "dear hi hello"
 }
 
 /// What two stretches are to each other; `None` if they do not stand among words of letters.
@@ -143,7 +145,10 @@ fn name(span: &Span) -> Verdict {
         return if is_house(before) { Verdict::House } else { Verdict::Name };
     }
     let personal = |Side { text, tokens, .. }: &Side| {
-        (0..tokens.start).rev().take(3).any(|at| is_of_people(text.word_at(at)))
+        let mut before = (0..tokens.start).rev().take(3).map(|at| text.word_at(at));
+        // Whom a letter greets ends with the clause.
+        let greeted = before.clone().take_while(|word| *word != ",").any(is_greeting);
+        greeted || before.any(|word| is_of_people(word) && !is_greeting(word))
     };
     let common = |Side { text, tokens, .. }: &Side| {
         tokens.clone().any(|at| {

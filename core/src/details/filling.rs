@@ -134,15 +134,6 @@ impl Value {
         same && u32::from(self.count) >= MANY && self.order != other.order
     }
 
-    /// Whether they share no word for certain.
-    pub fn has_none_of(&self, other: &Value) -> bool {
-        let few = self.known().zip(other.known());
-        self.words & other.words == 0
-            || few.is_some_and(|(ours, theirs)| {
-                ours.iter().all(|it| theirs.iter().all(|other| other.0 != it.0))
-            })
-    }
-
     /// All its words, if they are few.
     fn known(&self) -> Option<&[(u32, Written)]> {
         self.first.get(..usize::from(self.count))

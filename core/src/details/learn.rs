@@ -2,7 +2,7 @@
 
 use super::align::{self, Replaced};
 use super::differences::Differences;
-use super::letters::LETTER;
+use super::letters::{LETTER, greeting, letter_of};
 use super::templates::{
     NONE, SIGNS, Signs, Slot, Template, Templates, VALUE, Word, keys, shared, signs, words_of,
 };
@@ -169,17 +169,22 @@ impl Template {
             let both = Differences::new(own, other, &mut ids);
             let names = both.names();
             let sender = both.letter().and_then(|_| both.sender()).unwrap_or_default();
+            let (foot, greeting) = (letter_of(&both.a).foot, greeting(&both.b).unwrap_or(0));
             let read = [&both.a, &both.b].map(|text| self.filled(text, &words_of(text)));
             let [Some(x), Some(y)] = read else { continue };
             for (((x, y), seen), _) in x.iter().zip(&y).zip(&mut seen).zip(&open).filter(|it| *it.1) {
                 let word = |at: usize| both.b.word_at(at);
                 let said = y.tokens.iter().map(|&at| word(at));
+                let is_above = y.tokens.last().is_some_and(|&last| last < greeting);
+                let is_of_none = |word: &str| is_number(word) || !is_personal(word);
+                let is_title = is_above && said.clone().all(is_of_none) && !said.clone().all(is_number);
+                seen.titles += usize::from(is_title);
                 let before = y.tokens.first().map_or(0..0, |&at| at.saturating_sub(BEFORE)..at);
                 seen.of_people |= before.map(word).chain(said.clone()).any(is_personal);
                 seen.values.insert(said.collect::<Vec<_>>().join(" "));
                 seen.count += 1;
-                seen.sent += usize::from(x.tokens.iter().any(|at| sender.contains(at)));
-                if x.value.is_another(&y.value) && x.value.has_none_of(&y.value) {
+                seen.sent += usize::from(x.tokens.iter().any(|at| sender.contains(at) || *at >= foot));
+                if x.value.is_another(&y.value) {
                     let of_names = x.tokens.iter().any(|at| names.iter().any(|name| name.contains(at)));
                     seen.others += 1;
                     seen.names += usize::from(of_names);
@@ -189,7 +194,7 @@ impl Template {
         let spans: Vec<Range<usize>> = self.spans().collect();
         for (span, seen) in spans.into_iter().zip(seen) {
             let kind = if 2 * seen.sent > seen.count { Slot::Sender } else { Slot::Names };
-            if kind == Slot::Sender || seen.is_of_things() {
+            if kind == Slot::Sender || seen.is_of_things() || seen.is_title() {
                 self.words[span].iter_mut().for_each(|word| word.slot = kind);
             }
         }
@@ -207,6 +212,8 @@ struct Values {
     names: usize,
     /// Those that say in the head of a letter who sends it.
     sent: usize,
+    /// Those that stand above its greeting and are not about people, nor a date.
+    titles: usize,
     /// Whether some are about who writes or is written to, or counted.
     of_people: bool,
 }
@@ -218,6 +225,11 @@ impl Values {
         let kinds = 2 * self.values.len() <= self.count && !self.of_people;
         self.others >= NAMES.0 && (names || kinds)
     }
+
+    /// Whether they say above a letter what it is about.
+    fn is_title(&self) -> bool {
+        self.others >= NAMES.0 && 2 * self.titles > self.count
+    }
 }
 
 /// Whether a word says that the value beside it is about who writes or is written to, or is a number.
@@ -225,7 +237,11 @@ fn is_personal(word: &str) -> bool {
     english::is_personal(word)
         || chinese_words::addressed(word)
         || chinese_words::personal(word)
-        || word.starts_with(|c: char| chinese_words::is_digit(c))
+        || is_number(word)
+}
+
+fn is_number(word: &str) -> bool {
+    word.starts_with(chinese_words::is_digit)
 }
 
 /// Whether a text has a share of the signs of a template or of another text.

@@ -1,8 +1,10 @@
 //! Letters: what stands in their heads and feet, who is addressed and who signs, does not tell two matters apart.
 
-use super::chinese_words;
+use super::english::{is_common, is_place};
 use super::tokens::{Form, Letter, Text};
+use super::{chinese_words, tokens::Token};
 use crate::hash::city64;
+use std::ops::Range;
 
 /// Tokens of a letter at least, and those of a run that begins or ends its body.
 pub(super) const LETTER: usize = 60;
@@ -16,8 +18,23 @@ const KIND: [&str; 4] = ["kind", "best", "warm", "warmest"];
 const GREETING: [&str; 11] =
     ["dear", "hello", "hi", "greetings", "honourable", "尊敬", "敬爱", "亲爱", "您好", "你好", "领导"];
 const GREETED: usize = 24;
-/// Tokens of the foot of a letter at most.
+/// Tokens of a foot behind words that end messages too, at most.
 const FOOT: usize = 40;
+/// Tokens of the head of a letter at most, and of a name.
+const HEAD: usize = 48;
+const NAME: Range<usize> = 2..4;
+
+word_sets! {
+    /// What stands before a colon and who sends a letter.
+    is_from "from sender name 投诉人 反映人 来信人 写信人 举报人 姓名"
+    /// What stands before a colon and those who sign it.
+    is_signed "signed signatures 联名人 联署人 署名 签名"
+    /// Words before a colon that are about who sends, to whom and when.
+    is_of_sender "from sender name address tel telephone phone mobile email postcode to date 投诉人 反映人 来信人 写信人 举报人 姓名 电话 \
+        联系电话 手机 住址 地址 日期"
+    /// Words behind which stands what a letter is about.
+    is_about "re subject about regarding concerning 关于 反映 投诉 举报 主题 事由"
+}
 
 /// What a word is known by, in a template too.
 pub(super) fn hash_of(word: &str) -> u32 {
@@ -29,10 +46,11 @@ pub(super) fn foot(count: usize, hash: impl Fn(usize) -> u32) -> usize {
     let is = |at: usize, words: &[&str]| words.iter().any(|word| hash_of(word) == hash(at));
     let closes = |&at: &usize| {
         let yours = at > 0 && is(at - 1, &["yours"]) || at + 1 < count && is(at + 1, &["yours"]);
-        is(at, &CLOSING) || yours && is(at, &YOURS) || at > 0 && is(at, &WISHES) && is(at - 1, &KIND)
+        is(at, &CLOSING)
+            || yours && is(at, &YOURS)
+            || at > 0 && at + FOOT >= count && is(at, &WISHES) && is(at - 1, &KIND)
     };
-    let from = (count / 2).max(count.saturating_sub(FOOT));
-    (from..count).rev().find(closes).map_or(count, |at| at + 1)
+    (count / 2..count).rev().find(closes).map_or(count, |at| at + 1)
 }
 
 /// Whether so many words are a letter: not only long, as a form may be, but with a greeting or a closing formula.
@@ -46,11 +64,25 @@ pub(super) fn letter_of(text: &Text) -> &Letter {
     text.letter.get_or_init(|| {
         let count = text.tokens.len();
         let hash = |at| hash_of(text.word_at(at));
-        Letter { is_one: is_letter(count, hash), foot: foot(count, hash), sender: sender(text) }
+        let is_signed = |&at: &usize| is_signed(label(text, at));
+        let signed = (count / 2..count).find(is_signed).unwrap_or(count);
+        Letter {
+            is_one: is_letter(count, hash),
+            foot: foot(count, hash).min(signed),
+            sender: sender(text).or_else(|| letterhead(text)),
+        }
     })
 }
 
-/// Where near its beginning a text names who sends it: I, Ann Bell, and 我叫张伟.
+/// The clause before the one that begins with a token.
+fn label(text: &Text, at: usize) -> &str {
+    let is_break = |at: &usize| text.tokens[*at].form == Form::Break;
+    let Some(end) = at.checked_sub(1).filter(is_break) else { return "" };
+    let start = (0..end).rev().find(is_break).map_or(0, |at| at + 1);
+    text.of(&(start..end))
+}
+
+/// Where near its beginning a text names who sends it: I, Ann Bell; 我叫张伟; From: Ann Bell.
 fn sender(text: &Text) -> Option<usize> {
     let is_name = |&at: &usize| {
         let before = |back: usize| at.checked_sub(back).map_or("", |at| text.word_at(at));
@@ -58,10 +90,79 @@ fn sender(text: &Text) -> Option<usize> {
             ["i" | "我", ","] | ["i", "am"] | ["name", "is"] | ["我", "叫" | "是"] => true,
             [_, word] => ["我叫", "我是", "本人"].contains(&word),
         };
-        let length = text.tokens[at..].iter().take(4).take_while(|token| token.form != Form::Break).count();
-        let name = at..at + length;
-        says && (text.tokens[at].form == Form::Capital
-            || chinese_words::is_person(text.of(&name), name.clone().map(|at| text.word_at(at))))
+        let labelled = is_from(label(text, at));
+        let name = clause(text, at);
+        let name = name.start..name.end.min(at + NAME.end);
+        says && text.tokens[at].form == Form::Capital
+            || labelled && is_capital(text, at)
+            || (says || labelled)
+                && chinese_words::is_person(text.of(&name), name.clone().map(|at| text.word_at(at)))
     };
-    (1..text.tokens.len().min(GREETED)).find(is_name)
+    (0..text.tokens.len().min(GREETED)).find(is_name)
+}
+
+/// The clause that begins with a token.
+fn clause(text: &Text, at: usize) -> Range<usize> {
+    let is_word = |token: &&Token| token.form != Form::Break;
+    at..at + text.tokens[at..].iter().take_while(is_word).count()
+}
+
+fn is_capital(text: &Text, at: usize) -> bool {
+    text.shown_at(at).starts_with(char::is_uppercase)
+}
+
+/// Where a line of a letter greets, which is what its head ends with.
+pub(super) fn greeting(text: &Text) -> Option<usize> {
+    let greets = |&at: &usize| GREETING.contains(&text.word_at(at)) && begins(text, at);
+    (0..text.tokens.len().min(HEAD)).find(greets)
+}
+
+fn begins(text: &Text, at: usize) -> bool {
+    at == 0 || text.tokens[at - 1].form == Form::Break
+}
+
+/// Where a letter begins with a person's name that stands under it as well, or before an address, and a greeting follows.
+fn letterhead(text: &Text) -> Option<usize> {
+    let name = clause(text, 0);
+    let is_common = |at: usize| is_common(text.word_at(at));
+    let is_name = |at| is_capital(text, at) && !is_place(text.word_at(at));
+    // Will is a name, and so is May.
+    let is_called = || {
+        !matches!(text.word_at(0), "the" | "a" | "an" | "our" | "my" | "this" | "re")
+            && !is_common(name.end - 1)
+    };
+    if !NAME.contains(&name.len()) || !name.clone().all(is_name) || !is_called() {
+        return None;
+    }
+    let greeting = greeting(text)?;
+    let is_number = |at: usize| text.tokens[at].form == Form::Number;
+    let is_address = |clause: Range<usize>| {
+        clause.len() > 1 && clause.clone().any(is_number) && !clause.clone().any(is_common)
+    };
+    let mut clauses = (name.end..greeting).filter(|&at| begins(text, at)).map(|at| clause(text, at));
+    let mut behind = foot(text.tokens.len(), |at| hash_of(text.word_at(at)))..text.tokens.len();
+    let signs = behind.any(|at| text.of(&clause(text, at)) == text.of(&name));
+    (signs || clauses.any(is_address)).then_some(0)
+}
+
+/// Where what says who sends a letter ends at the latest, from a token on: at what it is about, or in a letterhead, which is also
+/// told, at a line of prose or the greeting.
+pub(super) fn sender_end(text: &Text, from: usize) -> (usize, bool) {
+    let greeting = greeting(text).filter(|&at| at > from);
+    let is_of_others = |at| {
+        let line = clause(text, at);
+        let is_small = |at: usize| text.shown_at(at).starts_with(char::is_lowercase);
+        let said = text.of(&line);
+        match text.is_label(&line) {
+            true => !is_of_sender(said),
+            false => {
+                greeting.is_some_and(|end| at < end)
+                    && !is_of_sender(label(text, at))
+                    && line.clone().any(is_small)
+            }
+        }
+    };
+    let ends = |&at: &usize| is_about(text.word_at(at)) || at > from && begins(text, at) && is_of_others(at);
+    let last = greeting.unwrap_or(text.tokens.len());
+    ((from..last).find(ends).unwrap_or(last), greeting.is_some())
 }

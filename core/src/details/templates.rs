@@ -285,7 +285,9 @@ impl Templates {
             if both.iter().any(String::is_empty) {
                 return match amounts(words) {
                     Some([ours, theirs]) => ours != theirs,
-                    None => more(texts, [x, y]).is_some_and(|more| come_again(&more)),
+                    None => {
+                        is_phase(&both.concat()) || more(texts, [x, y]).is_some_and(|more| come_again(&more))
+                    }
                 };
             }
             !are_one(&both[0], &both[1]) || come_again(&both)
@@ -507,6 +509,11 @@ fn are_one(a: &str, b: &str) -> bool {
     }
     let letters = |word: &str| may_be_misspelt(word).then(|| word.chars().collect::<Vec<char>>());
     letters(a).zip(letters(b)).is_some_and(|(a, b)| is_within(1, &a, &b))
+}
+
+/// Whether a word more makes another place of one: the second phase of an estate.
+fn is_phase(more: &str) -> bool {
+    more.strip_suffix('期').is_some_and(|number| !number.is_empty() && number.chars().all(is_digit))
 }
 
 fn words_in<'t>(text: &'t Text, tokens: &Range<usize>) -> Vec<&'t str> {

@@ -303,9 +303,19 @@ impl Text {
             && matches!((value(year), value(month), value(day)), (1900..=2100, 1..=12, 1..=31))
     }
 
+    /// A token as it is shown.
+    pub fn shown_at(&self, at: usize) -> &str {
+        &self.shown[self.tokens[at].shown.clone()]
+    }
+
+    /// Whether a colon follows a range of tokens.
+    pub fn is_label(&self, range: &Range<usize>) -> bool {
+        self.tokens.get(range.end).is_some_and(|behind| self.shown[behind.shown.start..].starts_with(':'))
+    }
+
     /// Whether a token is a word or a number without a small letter.
     pub fn is_shouted(&self, at: usize) -> bool {
-        let shown = &self.shown[self.tokens[at].shown.clone()];
+        let shown = self.shown_at(at);
         shown.chars().any(char::is_alphanumeric) && !shown.contains(char::is_lowercase)
     }
 
