@@ -9,6 +9,7 @@ import csv
 import datetime
 import functools
 import importlib.metadata
+import itertools
 import json
 import os
 import pathlib
@@ -46,7 +47,11 @@ class Job:
     def __init__(self, arguments):
         self.table, self.out, self.limit = arguments.table, pathlib.Path(arguments.out), arguments.limit
         self.path = self.out / "data" / f"{arguments.table}-{arguments.rows}.csv"
-        self.columns = TABLES[self.table]
+        with open(self.path, encoding="utf-8", newline="") as file:
+            self.columns = next(csv.reader(file))[1:]
+        # Of two tables in one file so many rows are the first's.
+        beside = self.path.with_suffix(".split")
+        self.split = int(beside.read_text()) if beside.exists() else None
         self.spaceless = self.table == "petitions"
         self.started, self.seconds, self.note = 0.0, None, None
 
@@ -82,7 +87,7 @@ class Job:
         db = psycopg.connect(dbname="peers", autocommit=True)
         name = self.path.stem.replace("-", "_")
         if not db.execute("SELECT to_regclass(%s)", (name,)).fetchone()[0]:
-            columns = ", ".join(f"{column} {TYPES.get(column, 'text')}" for column in self.columns)
+            columns = ", ".join(f'"{column}" {TYPES.get(column, "text")}' for column in self.columns)
             with db.transaction(), db.cursor() as cursor:
                 cursor.execute(f"CREATE TABLE {name} (id bigint PRIMARY KEY, {columns})")
                 with cursor.copy(f"COPY {name} FROM STDIN (FORMAT csv, HEADER)") as copy, open(self.path, "rb") as file:
@@ -103,13 +108,18 @@ def extension(db, name):
     return db.execute("SELECT extversion FROM pg_extension WHERE extname = %s", (name,)).fetchone()[0]
 
 
-def pg_dedup(job):
+def pg_dedup(job, options="{}"):
     db, name = job.server()
     job.say(version=extension(db, "pg_dedup"))
     notices = []
     db.add_notice_handler(lambda notice: notices.append(notice.message_primary))
     job.begin()
-    db.execute(f"CREATE UNLOGGED TABLE found_{name} AS SELECT id, keeper FROM dedup('{name}')")
+    if job.split:
+        sides = (f"SELECT * FROM {name} WHERE id {side} {job.split} ORDER BY id" for side in ("<=", ">"))
+        pairs = db.execute("SELECT a, b FROM dedup_link(%s, %s, %s)", (*sides, options)).fetchall()
+        job.end()
+        return joined(pairs)
+    db.execute(f"CREATE UNLOGGED TABLE found_{name} AS SELECT id, keeper FROM dedup('{name}', '{options}')")
     job.end()
     # What it took the table for is the first thing that it says.
     job.note = notices[0] if notices else None
@@ -235,9 +245,9 @@ def splink(job):
     from splink import DuckDBAPI, Linker, SettingsCreator, block_on
 
     connection = duckdb.connect()
-    columns = ", ".join(f"nullif(trim({column}), '') AS {column}" for column in job.columns)
+    columns = ", ".join(f"""nullif(trim("{column}"), '') AS "{column}\"""" for column in job.columns)
     connection.execute(f"CREATE TABLE source AS SELECT id AS unique_id, {columns} FROM read_csv('{job.path}', header = true, all_varchar = true)")
-    if job.table == "people":
+    if {"first_name", "last_name", "born", "city", "email"} <= set(job.columns):
         # The comparisons of its quickstart; columns that depend on others, as a postcode on the city, are left out as it advises.
         comparisons = [
             cl.JaroWinklerAtThresholds("first_name", [0.9, 0.7]), cl.JaroAtThresholds("last_name", [0.9, 0.7]),
@@ -246,7 +256,7 @@ def splink(job):
         ]
         certain, training = [block_on("first_name", "last_name")], [block_on("first_name", "last_name"), block_on("born")]
         blocking = [*training, block_on("email")]
-    else:
+    elif job.table == "products":
         # It is not made for titles: the model number is taken out of them, and equal ones are compared.
         connection.execute("""ALTER TABLE source ADD COLUMN code varchar""")
         connection.execute("""UPDATE source SET code = nullif(upper(replace(coalesce(model, regexp_extract(title,
@@ -257,21 +267,68 @@ def splink(job):
         ]
         certain, training = [block_on("code")], [block_on("code"), block_on("maker", "substr(title, 1, 12)")]
         blocking = training
+    else:
+        comparisons, certain, training, blocking = by_counts(connection, job.columns)
     job.begin()
-    api = DuckDBAPI(connection=connection)
-    settings = SettingsCreator(link_type="dedupe_only", comparisons=comparisons, blocking_rules_to_generate_predictions=blocking)
-    linker = Linker(api.register("source"), settings)
+    api, tables = DuckDBAPI(connection=connection), ["source"]
+    if job.split:
+        tables = ["one", "other"]
+        for table, side in zip(tables, ("<=", ">")):
+            connection.execute(f"CREATE VIEW {table} AS SELECT * FROM source WHERE unique_id::bigint {side} {job.split}")
+    settings = SettingsCreator(link_type="link_only" if job.split else "dedupe_only", comparisons=comparisons, blocking_rules_to_generate_predictions=blocking)
+    linker = Linker([api.register(table) for table in tables], settings)
     linker.training.estimate_probability_two_random_records_match(certain, recall=0.7)
     linker.training.estimate_u_using_random_sampling(max_pairs=1e6)
     for rule in training:
         linker.training.estimate_parameters_using_expectation_maximisation(rule)
     predictions = linker.inference.predict(threshold_match_probability=0.9)
-    clusters = linker.clustering.cluster_pairwise_predictions_at_threshold(predictions, 0.95).as_dict()
+    if job.split:
+        clusters = linker.clustering.cluster_using_single_best_links(predictions, duplicate_free_datasets=tables, threshold_match_probability=0.95).as_dict()
+    else:
+        clusters = linker.clustering.cluster_pairwise_predictions_at_threshold(predictions, 0.95).as_dict()
     job.end()
     return dict(zip(map(int, clusters["unique_id"]), clusters["cluster_id"]))
 
 
+def by_counts(connection, columns):
+    """For a table that nobody looked at: columns of a few words are compared; pairs are those of one value, or of one value in two columns,
+    or of a rare word of the longest of them, if these are twenty a row at most; it learns from two such rules without a column in common."""
+    import splink.comparison_library as cl
+    from splink import block_on
+
+    def one(sql):
+        return connection.execute(sql).fetchall()[0][0] or 0
+
+    rows = one("SELECT count(*) FROM source")
+    words = {column: one(f"""SELECT avg(len(string_split("{column}", ' '))) FROM source""") for column in columns}
+    short = [column for column in columns if 0 < words[column] <= 12]
+    title = max(short, key=words.get)
+    pairs = {}
+    for rule in [(column,) for column in short] + list(itertools.combinations(short, 2)):
+        keys = ", ".join(f'"{column}"' for column in rule)
+        filled = " AND ".join(f'"{column}" IS NOT NULL' for column in rule)
+        number = one(f"SELECT sum(n * (n - 1) // 2) FROM (SELECT count(*) AS n FROM source WHERE {filled} GROUP BY {keys})")
+        if 0 < number <= 20 * rows and not any(set(known) <= set(rule) for known in pairs):
+            pairs[rule] = number
+    comparisons = [cl.JaroWinklerAtThresholds(column, [0.95, 0.88, 0.8] if words[column] > 3 else [0.9, 0.7]).configure(
+        term_frequency_adjustments=True) for column in short]
+    learned = sorted((rule for rule in pairs if pairs[rule] >= rows // 50), key=pairs.get)
+    training = learned[:1] + [rule for rule in learned if not set(rule) & set(learned[0])][:1]
+    blocking = [block_on(*rule) for rule in pairs]
+    if words[title] > 3:
+        connection.execute("ALTER TABLE source ADD COLUMN words varchar[]")
+        connection.execute(f"""CREATE TABLE words AS SELECT DISTINCT unique_id, unnest(string_split(lower("{title}"), ' ')) AS word FROM source""")
+        connection.execute("""UPDATE source SET words = of.words FROM (SELECT unique_id, list(word) AS words FROM words
+            WHERE word IN (SELECT word FROM words GROUP BY word HAVING count(*) BETWEEN 2 AND 40) GROUP BY unique_id) AS of
+            WHERE of.unique_id = source.unique_id""")
+        blocking.append(block_on("words", arrays_to_explode=["words"]))
+    training = [block_on(*rule) for rule in training] or blocking[-1:]
+    return comparisons, training[:1], training, blocking
+
+
 def goldenmatch(job):
+    # Else what it finds depends on how fast the machine is: it would stop looking for settings by the clock.
+    os.environ["GOLDENMATCH_AUTOCONFIG_DETERMINISTIC"] = "1"
     import goldenmatch as gm
     import pyarrow.csv
     from goldenmatch.core.autoconfig_controller import ControllerNotConfidentError
@@ -281,17 +338,24 @@ def goldenmatch(job):
                                  convert_options=pyarrow.csv.ConvertOptions(column_types=types, strings_can_be_null=True))
     ids = table.column("id").to_pylist()
     table = table.select(job.columns)
+    tables = [table.slice(0, job.split), table.slice(job.split)] if job.split else [table]
+    call = gm.match_df if job.split else gm.dedupe_df
     job.begin()
     try:
-        result = gm.dedupe_df(table)
+        result = call(*tables)
     except ControllerNotConfidentError:
         # The way out that its documentation names, short of running what it calls degenerate.
         job.note = "not confident, told to go on"
         try:
-            result = gm.dedupe_df(table, confidence_required=False)
+            result = call(*tables, confidence_required=False)
         except ControllerNotConfidentError as error:
             job.say(stopped="refuses", error=str(error)[:200])
             sys.exit()
+    if job.split:
+        matched = result.matched.to_pydict()
+        groups = joined((ids[a], ids[b]) for a, b in zip(matched["__target_row_id__"], matched["__ref_row_id__"]))
+        job.end()
+        return groups
     groups = {ids[member]: number for number, cluster in result.clusters.items() for member in cluster["members"]}
     job.end()
     return groups
@@ -334,6 +398,8 @@ PEERS = {
     "dedup-pg": (dedup_pg, TEXTS, "dedup-pg"),
     "pg_trgm": (pg_trgm, TEXTS, None),
     "ClickHouse": (clickhouse, TEXTS, None),
+    # What a person should look at too: for the page of records.
+    "pg_dedup 0.5": (functools.partial(pg_dedup, options='{"similarity": 0.5}'), set(), None),
 }
 
 
@@ -573,15 +639,21 @@ def measure(peer, table, rows, arguments):
 
 
 def score(groups, path):
-    """Pairs of rows that share a group, counted without being written down; a row in none is alone."""
-    found, true, both = {}, {}, {}
+    """Pairs of rows that share a group, of two tables those across, counted without being written down; a row in none is alone.
+    Lost are labels of which no row is the first of a group."""
+    found, true, both, kept = {}, {}, {}, set()
+    beside = path.with_suffix(".split")
+    split = int(beside.read_text()) if beside.exists() else None
     with open(path, encoding="ascii") as file:
         for id, label in enumerate(file, 1):
             group = groups.get(id, ("alone", id))
+            if group not in found:
+                kept.add(label)
             for counts, key in ((found, group), (true, label), (both, (group, label))):
-                counts[key] = counts.get(key, 0) + 1
-    pairs, truth, right = (sum(n * (n - 1) // 2 for n in counts.values()) for counts in (found, true, both))
-    return {"precision": round(right / pairs, 4) if pairs else None, "recall": round(right / truth, 4), "pairs": pairs, "truth": truth}
+                counts.setdefault(key, [0, 0])[bool(split and id > split)] += 1
+    pairs, truth, right = (sum(a * b if split else a * (a - 1) // 2 for a, b in counts.values()) for counts in (found, true, both))
+    return {"precision": round(right / pairs, 4) if pairs else None, "recall": round(right / truth, 4) if truth else None, "pairs": pairs, "truth": truth,
+            "lost": round(1 - len(kept) / len(true), 5)}
 
 
 def page(results):

@@ -92,12 +92,12 @@ def again(person, rng):
     return row
 
 
-def people(count, seed=1):
-    """(number of the person, row) for each of so many rows: one in six is an earlier person's again."""
+def people(count, seed=1, share=0.16):
+    """(number of the person, row) for each of so many rows: of this share of the people there are more, by which one row in six is an earlier person's again."""
     rng, rows, number = random.Random(seed), [], 0
     while len(rows) < count:
         for person in family(rng):
-            copies = rng.choice((1, 1, 1, 2)) if rng.random() < 0.16 else 0
+            copies = rng.choice((1, 1, 1, 2)) if rng.random() < share else 0
             rows.append((number, person))
             rows.extend((number, again(person, rng)) for _ in range(copies))
             number += 1
