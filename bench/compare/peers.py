@@ -87,7 +87,8 @@ class Job:
         db = psycopg.connect(dbname="peers", autocommit=True)
         name = self.path.stem.replace("-", "_")
         if not db.execute("SELECT to_regclass(%s)", (name,)).fetchone()[0]:
-            columns = ", ".join(f'"{column}" {TYPES.get(column, "text")}' for column in self.columns)
+            types = TYPES if self.table.split("_")[0] in TABLES else {}
+            columns = ", ".join(f'"{column}" {types.get(column, "text")}' for column in self.columns)
             with db.transaction(), db.cursor() as cursor:
                 cursor.execute(f"CREATE TABLE {name} (id bigint PRIMARY KEY, {columns})")
                 with cursor.copy(f"COPY {name} FROM STDIN (FORMAT csv, HEADER)") as copy, open(self.path, "rb") as file:
@@ -247,7 +248,7 @@ def splink(job):
     connection = duckdb.connect()
     columns = ", ".join(f"""nullif(trim("{column}"), '') AS "{column}\"""" for column in job.columns)
     connection.execute(f"CREATE TABLE source AS SELECT id AS unique_id, {columns} FROM read_csv('{job.path}', header = true, all_varchar = true)")
-    if {"first_name", "last_name", "born", "city", "email"} <= set(job.columns):
+    if job.columns == TABLES["people"]:
         # The comparisons of its quickstart; columns that depend on others, as a postcode on the city, are left out as it advises.
         comparisons = [
             cl.JaroWinklerAtThresholds("first_name", [0.9, 0.7]), cl.JaroAtThresholds("last_name", [0.9, 0.7]),
@@ -327,9 +328,10 @@ def by_counts(connection, columns):
 
 
 def goldenmatch(job):
-    # Else what it finds depends on how fast the machine is: it would stop looking for settings by the clock.
-    os.environ["GOLDENMATCH_AUTOCONFIG_DETERMINISTIC"] = "1"
+    # Else what it finds depends on what it was given before, and on how fast the machine is.
+    os.environ |= {"GOLDENMATCH_AUTOCONFIG_MEMORY": "0", "GOLDENMATCH_AUTOCONFIG_DETERMINISTIC": "1"}
     import goldenmatch as gm
+    import polars
     import pyarrow.csv
     from goldenmatch.core.autoconfig_controller import ControllerNotConfidentError
 
@@ -338,7 +340,8 @@ def goldenmatch(job):
                                  convert_options=pyarrow.csv.ConvertOptions(column_types=types, strings_can_be_null=True))
     ids = table.column("id").to_pylist()
     table = table.select(job.columns)
-    tables = [table.slice(0, job.split), table.slice(job.split)] if job.split else [table]
+    # It fails at the tables of Arrow that it takes elsewhere.
+    tables = [polars.from_arrow(side) for side in (table.slice(0, job.split), table.slice(job.split))] if job.split else [table]
     call = gm.match_df if job.split else gm.dedupe_df
     job.begin()
     try:

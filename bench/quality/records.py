@@ -2,7 +2,7 @@
 
     python3 bench/quality/records.py --out DIRECTORY [--people N] [--limit SECONDS] [--again] [DIRECTORY…]
 
-People and families are made; directories are those of sets.py and magellan.py (columns.csv, petition_pairs.csv, the sources in petitions.csv). What has two
+People in families are made; directories are those of sets.py and magellan.py (columns.csv, petition_pairs.csv, the sources in petitions.csv). What has two
 sources is given as two tables. Connects as psql does, in a database of its own.
 """
 
@@ -40,11 +40,12 @@ def labelled(directory):
 
 
 def write(folder, name, columns, rows, split):
-    """As peers.py reads it; names of columns as all tools can."""
+    """As peers.py reads it; names of columns as all tools can, of which none is a word of SQL."""
+    names = [re.sub(r"\W+", "_", column.lower()) for column in columns]
     path = folder / f"{name}-{len(rows)}.csv"
     with open(path, "w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
-        writer.writerow(["id", *(re.sub(r"\W+", "_", column.lower()) for column in columns)])
+        writer.writerow(["id", *(name + "_" * (len(name) < 3) for name in names)])
         writer.writerows([number, *(row[column] for column in columns)] for number, (_, row) in enumerate(rows, 1))
     path.with_suffix(".labels").write_text("".join(f"{label}\n" for label, _ in rows), encoding="ascii")
     if split:
@@ -73,7 +74,7 @@ def main():
     folder = arguments.out / "data"
     folder.mkdir(parents=True, exist_ok=True)
     made = {name: (people.COLUMNS, people.people(arguments.people, seed, share), None) for name, seed, share in
-            (("people", 1, 0.16), ("families, a fifth twice", 2, 0.2), ("families, one in twenty twice", 3, 0.05), ("families, none twice", 4, 0))}
+            (("people", 1, 0.16), ("people, a fifth twice", 2, 0.2), ("people, one in twenty twice", 3, 0.05), ("people, none twice", 4, 0))}
     path = arguments.out / "records.jsonl"
     results = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
     lines = [f"| | rows | {' | '.join(ASKED.values())} |", "|---|---|" + "---|" * len(ASKED)]
