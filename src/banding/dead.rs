@@ -12,8 +12,9 @@ use crate::pg::version;
 use dedup_core::banding::{Dead, Result, Tid};
 use pgrx::pg_sys;
 
-/// Pages of the table that are pinned at once.
+/// Pages of the table that are pinned at once, and the share of all buffers that they are at most: other sessions pin some too.
 const MOST_PINNED: usize = 32;
+const SHARE_PINNED: i32 = 128;
 
 /// The line pointers of some pages of a table.
 pub(super) struct LinePointers {
@@ -48,11 +49,10 @@ impl LinePointers {
 impl Dead for LinePointers {
     fn visit(&mut self, rows: &[Tid]) -> Result<()> {
         self.release();
-        // SAFETY: the table is open (see `of`); NBuffers is set once, when the server starts. A few buffers are to spare
-        // in any server, more in one of usual size.
+        // SAFETY: the table is open (see `of`); NBuffers is set once, when the server starts.
         unsafe {
             let main = pg_sys::ForkNumber::MAIN_FORKNUM;
-            let most = if pg_sys::NBuffers < 4096 { 2 } else { MOST_PINNED };
+            let most = ((pg_sys::NBuffers / SHARE_PINNED) as usize).clamp(2, MOST_PINNED);
             let mut blocks: Vec<u32> = rows.iter().map(|row| row.block()).collect();
             blocks.sort_unstable();
             blocks.dedup();

@@ -110,14 +110,15 @@ fn banding_check(index: pg_sys::Oid, heapallindexed: bool) {
         // Taken before the index is read: what it sees was inserted before.
         let snapshot = pg_sys::RegisterSnapshot(pg_sys::GetTransactionSnapshot());
         // An index lacks versions of rows that were updated, unlike their new ones, before it was built: older snapshots see them.
+        // A concurrent build waits for those of its own server, and of a standby it knows none.
         let description = &*(*open.index.rd_indextuple).t_data;
-        let is_later = (*open.index.rd_index).indcheckxmin
+        let is_later = ((*open.index.rd_index).indcheckxmin || pg_sys::RecoveryInProgress())
             && !pg_sys::TransactionIdPrecedes(pg_sys::HeapTupleHeaderGetXmin(description), (*snapshot).xmin);
         if heapallindexed && is_later && !is_read_committed() {
             raise_with_detail(
                 PgSqlErrorCode::ERRCODE_T_R_SERIALIZATION_FAILURE,
                 "the index cannot be checked by the snapshot of this transaction",
-                "Rows of the table were updated between that and the making of the index.",
+                "Rows of the table were updated or deleted between that and the making of the index.",
                 "Begin a new transaction.",
             )
         }

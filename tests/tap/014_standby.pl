@@ -50,6 +50,16 @@ cmp_ok(scalar_of($standby, "SELECT coalesce(sum(rows), 0) FROM banding_stats('t_
 my $hot = scalar_of($standby, "SELECT hot_buckets FROM banding_stats('t_idx')");
 cmp_ok($hot, '>', 0, 'with hot buckets');
 
+# A snapshot that is older than an index made concurrently sees rows that it lacks: that is said, and not that it is damaged.
+my $old = session($standby);
+${ $old->{in} } .= "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 'seen ' || pg_current_snapshot();\n";
+IPC::Run::pump($old->{run}) until ${ $old->{out} } =~ /seen/;
+$primary->safe_psql('postgres', $_) foreach 'DELETE FROM t WHERE id % 5 = 0', 'REINDEX INDEX CONCURRENTLY t_idx';
+$primary->wait_for_catchup($standby, 'replay', $primary->lsn('flush'));
+${ $old->{in} } .= "SELECT banding_check('t_idx', true);\n";
+like(finish_session($old), qr/cannot be checked by the snapshot/, 'a snapshot of a standby that is older than the index');
+is_sound($standby, 't', 't_idx', 'a later one', queries => 2);
+
 # Restarted standby, then promoted in the middle of a load.
 $standby->restart;
 is_sound($standby, 't', 't_idx', 'standby restarted', queries => 2);
