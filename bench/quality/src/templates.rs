@@ -268,12 +268,12 @@ const LETTERS: [(&str, &str, usize); 8] = [
     ),
     (
         "letterhead",
-        "{first} {last}\n{n} {street} Street\n{d}\n\nDear Councillor,\n\n{}{}\n\nYours sincerely,\n{first} {last}",
+        "{first} {last}\n{n} {street} Street\n{d}\n\nDear Councillor,\n\n{}{}\n\nYours sincerely,\n",
         1,
     ),
     (
         "estate above",
-        "{first} {last}\n{n} {street} Street\n\nRe: {last} {town} Court, {street} Street\n\nDear Councillor,\n\n{}{}\n\nYours sincerely,\n{first} {last}",
+        "{first} {last}\n{n} {street} Street\n\nRe: {last} {town} Court, {street} Street\n\nDear Councillor,\n\n{}{}\n\nYours sincerely,\n",
         50,
     ),
     ("联名信", "尊敬的领导：{}{}此致敬礼！{小区}{n}号楼{nn}室 联系电话138{nn}{nn} {d}", 1),
@@ -291,7 +291,14 @@ fn letters(template: &str, body: &str, random: &mut SplitMix64) -> Vec<String> {
     let made = (0..1000).map(|_| {
         text(&template.replacen("{}", "", 1).replacen("{}", "\u{1}", 1), random).replace('\u{1}', body)
     });
-    made.filter(|text| seen.insert(text.clone())).take(50).collect()
+    // Who stands in the first line signs.
+    let signed = |mut text: String| {
+        if text.ends_with('\n') {
+            text.extend(text.clone().lines().next());
+        }
+        text
+    };
+    made.map(signed).filter(|text| seen.insert(text.clone())).take(50).collect()
 }
 
 pub fn report(rows: usize, seed: u64) {

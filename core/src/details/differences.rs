@@ -2,7 +2,7 @@
 
 use super::align::{self, Replaced};
 use super::chinese_words as words;
-use super::letters::{LETTER, LETTER_RUN, letter_of, sender_end};
+use super::letters::{LETTER, LETTER_RUN, clause, letter_of, sender_end};
 use super::spans::{DATE, NAME, NUMBER, SLOT, Side, Span, Verdict};
 use super::templates::{Read, Slot, is_one_value};
 use super::tokens::{BREAK, Form, Ids, Text, Token};
@@ -264,9 +264,11 @@ impl Differences {
 
     /// What of the first text says in the head of a letter who sends it, from another name on: I, Ann Bell, of 3 Elm Road, ask you.
     pub fn sender(&self) -> Option<Range<usize>> {
-        let (start, _) = letter_of(&self.a).sender.zip(letter_of(&self.b).sender)?;
+        let ((start, is_said), _) = letter_of(&self.a).sender.zip(letter_of(&self.b).sender)?;
         let (last, in_letterhead) = sender_end(&self.a, start);
-        let mut behind = self.replaced.iter().map(|(x, _)| x).filter(|x| x.end > start);
+        let mut behind = self.replaced.iter().map(|(x, _)| x).filter(|x| x.end > start).peekable();
+        // One firm writes about many.
+        behind.peek().filter(|x| is_said || x.start < clause(&self.a, start).end)?;
         let step = |end, x: &Range<usize>| {
             let follows = in_letterhead || x.start < end + LETTER_RUN;
             if follows && x.end <= last { Ok(x.end) } else { Err(end) }

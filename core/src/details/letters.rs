@@ -1,6 +1,5 @@
 //! Letters: what stands in their heads and feet, who is addressed and who signs, does not tell two matters apart.
 
-use super::english::{is_common, is_place};
 use super::tokens::{Form, Letter, Text};
 use super::{chinese_words, tokens::Token};
 use crate::hash::city64;
@@ -20,15 +19,14 @@ const GREETING: [&str; 11] =
 const GREETED: usize = 24;
 /// Tokens of a foot behind words that end messages too, at most.
 const FOOT: usize = 40;
-/// Tokens of the head of a letter at most, and of a name.
+/// Tokens of the head of a letter at most.
 const HEAD: usize = 48;
-const NAME: Range<usize> = 2..4;
 
 word_sets! {
     /// What stands before a colon and who sends a letter.
-    is_from "from sender name 投诉人 反映人 来信人 写信人 举报人 姓名"
+    is_from "投诉人 反映人 来信人 写信人 举报人"
     /// What stands before a colon and those who sign it.
-    is_signed "signed signatures 联名人 联署人 署名 签名"
+    is_signed "signatures 联名人 联署人"
     /// Words before a colon that are about who sends, to whom and when.
     is_of_sender "from sender name address tel telephone phone mobile email postcode to date 投诉人 反映人 来信人 写信人 举报人 姓名 电话 \
         联系电话 手机 住址 地址 日期"
@@ -69,7 +67,7 @@ pub(super) fn letter_of(text: &Text) -> &Letter {
         Letter {
             is_one: is_letter(count, hash),
             foot: foot(count, hash).min(signed),
-            sender: sender(text).or_else(|| letterhead(text)),
+            sender: sender(text).map(|at| (at, true)).or_else(|| Some((letterhead(text)?, false))),
         }
     })
 }
@@ -82,33 +80,26 @@ fn label(text: &Text, at: usize) -> &str {
     text.of(&(start..end))
 }
 
-/// Where near its beginning a text names who sends it: I, Ann Bell; 我叫张伟; From: Ann Bell.
+/// Where near its beginning a text names who sends it: I, Ann Bell; 我叫张伟; 投诉人：张伟.
 fn sender(text: &Text) -> Option<usize> {
     let is_name = |&at: &usize| {
         let before = |back: usize| at.checked_sub(back).map_or("", |at| text.word_at(at));
         let says = match [before(2), before(1)] {
             ["i" | "我", ","] | ["i", "am"] | ["name", "is"] | ["我", "叫" | "是"] => true,
-            [_, word] => ["我叫", "我是", "本人"].contains(&word),
+            [_, word] => ["我叫", "我是", "本人"].contains(&word) || is_from(label(text, at)),
         };
-        let labelled = is_from(label(text, at));
         let name = clause(text, at);
-        let name = name.start..name.end.min(at + NAME.end);
-        says && text.tokens[at].form == Form::Capital
-            || labelled && is_capital(text, at)
-            || (says || labelled)
-                && chinese_words::is_person(text.of(&name), name.clone().map(|at| text.word_at(at)))
+        let name = name.start..name.end.min(at + 4);
+        says && (text.tokens[at].form == Form::Capital
+            || chinese_words::is_person(text.of(&name), name.clone().map(|at| text.word_at(at))))
     };
-    (0..text.tokens.len().min(GREETED)).find(is_name)
+    (1..text.tokens.len().min(GREETED)).find(is_name)
 }
 
 /// The clause that begins with a token.
-fn clause(text: &Text, at: usize) -> Range<usize> {
+pub(super) fn clause(text: &Text, at: usize) -> Range<usize> {
     let is_word = |token: &&Token| token.form != Form::Break;
     at..at + text.tokens[at..].iter().take_while(is_word).count()
-}
-
-fn is_capital(text: &Text, at: usize) -> bool {
-    text.shown_at(at).starts_with(char::is_uppercase)
 }
 
 /// Where a line of a letter greets, which is what its head ends with.
@@ -121,28 +112,15 @@ fn begins(text: &Text, at: usize) -> bool {
     at == 0 || text.tokens[at - 1].form == Form::Break
 }
 
-/// Where a letter begins with a person's name that stands under it as well, or before an address, and a greeting follows.
+/// Where a letter begins with a name that signs it too, perhaps behind *From:*, and a greeting follows.
 fn letterhead(text: &Text) -> Option<usize> {
-    let name = clause(text, 0);
-    let is_common = |at: usize| is_common(text.word_at(at));
-    let is_name = |at| is_capital(text, at) && !is_place(text.word_at(at));
-    // Will is a name, and so is May.
-    let is_called = || {
-        !matches!(text.word_at(0), "the" | "a" | "an" | "our" | "my" | "this" | "re")
-            && !is_common(name.end - 1)
-    };
-    if !NAME.contains(&name.len()) || !name.clone().all(is_name) || !is_called() {
-        return None;
-    }
-    let greeting = greeting(text)?;
-    let is_number = |at: usize| text.tokens[at].form == Form::Number;
-    let is_address = |clause: Range<usize>| {
-        clause.len() > 1 && clause.clone().any(is_number) && !clause.clone().any(is_common)
-    };
-    let mut clauses = (name.end..greeting).filter(|&at| begins(text, at)).map(|at| clause(text, at));
-    let mut behind = foot(text.tokens.len(), |at| hash_of(text.word_at(at)))..text.tokens.len();
-    let signs = behind.any(|at| text.of(&clause(text, at)) == text.of(&name));
-    (signs || clauses.any(is_address)).then_some(0)
+    greeting(text)?;
+    let first = clause(text, 0);
+    let start = if text.of(&first) == "from" { first.end + 1 } else { 0 };
+    let name = text.of(&clause(text, start));
+    let foot = foot(text.tokens.len(), |at| hash_of(text.word_at(at)));
+    let signs = |at| begins(text, at) && text.of(&clause(text, at)) == name;
+    (!name.is_empty() && (foot..text.tokens.len()).any(signs)).then_some(start)
 }
 
 /// Where what says who sends a letter ends at the latest, from a token on: at what it is about, or in a letterhead, which is also

@@ -58,8 +58,8 @@ pub struct Letter {
     pub is_one: bool,
     /// Where its foot begins.
     pub foot: usize,
-    /// Where near its beginning it names who sends it.
-    pub sender: Option<usize>,
+    /// Where near its beginning it names who sends it, and whether it says that of the name.
+    pub sender: Option<(usize, bool)>,
 }
 
 /// Bytes of texts whose clauses are remembered, about a tenth of the memory of that.
