@@ -42,15 +42,24 @@ all: $(library)
 install: install-library
 uninstall: uninstall-library
 
-# pgrx names a newer compiler than ours, which scripts/lib.sh and Cargo.toml ask for; it does not need it.
+# pgrx names a newer compiler than ours, which Cargo.toml asks for; it does not need it.
 cargo_build = PGRX_PG_CONFIG_PATH="$$(command -v $(PG_CONFIG))" $(CARGO) build --profile $(BUILD_PROFILE) -p pg_dedup $(PROGRAMS:%=-p %) \
 	--ignore-rust-version --no-default-features --features pg$(PG_MAJOR)
 
+# What cargo would say of both misses the point.
+define check_tools
+	@case "$(PG_MAJOR)" in 15|16|17|18|19) ;; *) echo "error: $(PG_CONFIG) is of no PostgreSQL from 15 to 19: make PG_CONFIG=/path/to/pg_config" >&2; exit 1;; esac
+	@wanted=$$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml); found=$$($${RUSTC:-rustc} --version | cut -d' ' -f2); \
+	printf '%s\n' "$$wanted" "$$found" | sort -VC || { echo "error: Rust $$found is too old, $$wanted is needed" >&2; exit 1; }
+endef
+
 programs:
+	$(check_tools)
 	$(cargo_build)
 
 # Not a prerequisite of every target: `sudo make install` after `make` needs no cargo.
 $(library): Cargo.toml Cargo.lock core/build.rs $(shell find src core/src papers/src -type f)
+	$(check_tools)
 	$(cargo_build)
 	@mkdir -p $(build)
 	cp $(or $(CARGO_TARGET_DIR),target)/$(CARGO_BUILD_TARGET)/$(BUILD_PROFILE)/libpg_dedup.so $@
