@@ -163,7 +163,7 @@ find_rust() {
     local wanted found
     [[ ${RUSTC:-} != /opt/amd64/* || -x $RUSTC ]] || install_cross_compilers
     wanted=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' "$root/Cargo.toml")
-    found=$(as_builder rustc --version 2>/dev/null | awk '{print $2}') || found=''
+    found=$(as_builder "${RUSTC:-rustc}" --version 2>/dev/null | awk '{print $2}') || found=''
     [[ -n $found ]] || die "no Rust found; install it from https://rustup.rs, or a package of $wanted or later"
     [[ $(printf '%s\n' "$wanted" "$found" | sort -V | head -n 1) == "$wanted" ]] ||
         die "Rust $found is too old, $wanted is needed (of rustup: rustup update stable)"
