@@ -58,11 +58,11 @@ programs:
 	$(cargo_build)
 
 # Not a prerequisite of every target: `sudo make install` after `make` needs no cargo.
+# Cargo says where the library is: its configuration may name a place.
 $(library): Cargo.toml Cargo.lock core/build.rs $(shell find src core/src papers/src -type f)
 	$(check_tools)
-	$(cargo_build)
 	@mkdir -p $(build)
-	cp $(or $(CARGO_TARGET_DIR),target)/$(CARGO_BUILD_TARGET)/$(BUILD_PROFILE)/libpg_dedup.so $@
+	cp "$$($(cargo_build) --message-format=json-render-diagnostics | sed -n 's/.*"\([^"]*libpg_dedup\.so\)".*/\1/p')" $@
 
 $(build)/%.control: %.control Cargo.toml
 	@mkdir -p $(@D)
