@@ -59,20 +59,21 @@ programs:
 
 # Not a prerequisite of every target: `sudo make install` after `make` needs no cargo.
 # Cargo says where the library is: its configuration may name a place.
-$(library): Cargo.toml Cargo.lock core/build.rs $(shell find src core/src papers/src -type f)
+$(library): Cargo.toml Cargo.lock core/build.rs $(shell find src core/src papers/src -type f) | $(build)
 	$(check_tools)
-	@mkdir -p $(build)
 	cp "$$($(cargo_build) --message-format=json-render-diagnostics | sed -n 's/.*"\([^"]*libpg_dedup\.so\)".*/\1/p')" $@
 
-$(build)/%.control: %.control Cargo.toml
-	@mkdir -p $(@D)
+$(build)/%.control: %.control Cargo.toml | $(build)
 	sed 's/@VERSION@/$(EXTENSION_VERSION)/' $< >$@
 
 $(build)/pg_dedup--$(EXTENSION_VERSION).sql: $(pg_dedup_sql)
 $(build)/pg_dedup_papers--$(EXTENSION_VERSION).sql: $(pg_dedup_papers_sql)
-$(install_sql): Cargo.toml
-	@mkdir -p $(build)
+$(install_sql): Cargo.toml | $(build)
 	cat $(filter %.sql, $^) >$@
+
+installcheck: | $(TEST_OUTPUT)
+$(sort $(build) $(TEST_OUTPUT)):
+	@mkdir -p $@
 
 # The archive of a release, as PGXN takes it. The version stands in Cargo.toml alone.
 dist:
