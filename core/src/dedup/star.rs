@@ -86,3 +86,21 @@ fn find_near(fps: &[u64], fp: u64, distance: u32, near: &mut Vec<(u32, usize)>) 
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hash::mix64;
+
+    /// Whatever instructions the processor has: the same as one by one.
+    #[test]
+    fn near_ones_are_found_as_one_by_one() {
+        let fps: Vec<u64> = (0..3 * LANES as u64 + 5).map(|i| mix64(i) & mix64(i + 99)).collect();
+        let mut near = Vec::new();
+        for (&fp, distance) in fps.iter().zip(0..40) {
+            find_near(&fps, fp, distance, &mut near).unwrap();
+            let all = fps.iter().zip(0..).map(|(other, place)| ((fp ^ other).count_ones(), place));
+            assert_eq!(near, all.filter(|it| it.0 <= distance).collect::<Vec<_>>(), "{distance}");
+        }
+    }
+}
