@@ -352,7 +352,7 @@ proptest! {
         let order: Vec<u32> = (0..rows.len() as u32).collect();
         prop_assert_eq!(
             records.keepers(&pairs, &order, SURE, (2, &mut MemoryHost), |_, _| true).unwrap(),
-            again.keepers(&again.pairs(), &order, SURE, (2, &mut MemoryHost), |_, _| true).unwrap()
+            again.keepers(&again.pairs(2, &mut MemoryHost).unwrap(), &order, SURE, (2, &mut MemoryHost), |_, _| true).unwrap()
         );
     }
 

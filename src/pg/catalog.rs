@@ -220,7 +220,7 @@ pub(crate) fn check_type(typoid: pg_sys::Oid, stored: Option<pg_sys::Oid>) {
          JOIN pg_catalog.pg_roles o ON o.oid OPERATOR(pg_catalog.=) owned.owner WHERE {FOREIGN} ORDER BY 1 LIMIT 1",
         pg_sys::FirstNormalObjectId
     );
-    let found = query_catalogue(&sql, &[Argument::of(typoid), Argument::of(stored)], |row| row.text(0));
+    let found = query_catalogue(sql, &[Argument::of(typoid), Argument::of(stored)], |row| row.text(0));
     if let Some(what) = found.into_iter().flatten().next() {
         let name = Column::new("", typoid, pg_sys::InvalidOid).type_name();
         raise_unsupported(

@@ -14,7 +14,15 @@ use super::{raise_internal, raise_invalid, version};
 use dedup_core::interrupt;
 use dedup_core::memory::{Grow, OrRaise};
 use pgrx::{FromDatum, IntoDatum, pg_guard, pg_sys};
+use std::borrow::Cow;
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::ffi::{CStr, CString};
+
+thread_local! {
+    /// Plans of constant statements, by their types of arguments.
+    static KEPT: RefCell<HashMap<(&'static str, Vec<pg_sys::Oid>), pg_sys::SPIPlanPtr>> = RefCell::default();
+}
 
 /// An argument of a statement, with its type.
 #[derive(Clone, Copy)]
@@ -117,17 +125,18 @@ pub(crate) fn for_each_of_query<E: FnMut(&Values<'_>)>(
 
 /// What `read` makes of each row of a query: all of it is in memory. The query sees what the statement that
 /// calls sees, and an immutable function may run it.
-pub(crate) fn query_all<T>(
-    sql: &str,
-    arguments: &[Argument],
+pub(crate) fn query_all<T>(sql: &str, arguments: &[Argument], read: impl FnMut(&Values<'_>) -> T) -> Vec<T> {
+    // SAFETY: the portal is open while its rows are taken.
+    collected(read, |each| unsafe { in_portal(sql, arguments, true, |portal| pass_rows(portal, |_| each)) })
+}
+
+/// What `read` makes of each row that `run` passes on.
+fn collected<T>(
     mut read: impl FnMut(&Values<'_>) -> T,
+    run: impl FnOnce(&mut dyn FnMut(&Values<'_>)),
 ) -> Vec<T> {
     let mut rows = Vec::new();
-    let each = |row: &Values<'_>| {
-        rows.grow(read(row)).or_raise();
-    };
-    // SAFETY: the portal is open while its rows are taken.
-    unsafe { in_portal(sql, arguments, true, |portal| pass_rows(portal, |_| each)) }
+    run(&mut |row| rows.grow(read(row)).or_raise());
     rows
 }
 
@@ -167,14 +176,59 @@ pub(crate) fn with_latest_snapshot<R>(work: impl FnOnce() -> R) -> R {
 }
 
 /// What `read` makes of each row of a query of the catalogue as it is now, as PostgreSQL itself reads it, and not as it was
-/// when the statement began: a lock may have been waited for since.
+/// when the statement began: a lock may have been waited for since. The plan of a constant is kept for the session: to plan
+/// takes longer than to run.
 pub(crate) fn query_catalogue<T>(
-    sql: &str,
+    sql: impl Into<Cow<'static, str>>,
     arguments: &[Argument],
     read: impl FnMut(&Values<'_>) -> T,
 ) -> Vec<T> {
-    // SAFETY: the snapshot was just taken.
-    unsafe { under(pg_sys::GetCatalogSnapshot(pg_sys::InvalidOid), || query_all(sql, arguments, read)) }
+    let sql = sql.into();
+    // SAFETY: called while the interface is connected.
+    let plan = |types: &mut [pg_sys::Oid]| unsafe {
+        match sql {
+            Cow::Borrowed(sql) => kept(sql, types),
+            Cow::Owned(sql) => cursor_plan(&sql, types, 0),
+        }
+    };
+    // SAFETY: the snapshot was just taken; the portal is open while its rows are taken.
+    unsafe {
+        under(pg_sys::GetCatalogSnapshot(pg_sys::InvalidOid), || {
+            collected(read, |each| with_plan(plan, arguments, true, |portal| pass_rows(portal, |_| each)))
+        })
+    }
+}
+
+/// The plan of a constant statement that names nothing but what is in `pg_catalog`, whose name nobody changes.
+///
+/// # Safety
+/// The server programming interface is connected.
+unsafe fn kept(sql: &'static str, types: &mut [pg_sys::Oid]) -> pg_sys::SPIPlanPtr {
+    let key = (sql, types.to_vec());
+    let found = KEPT.with_borrow(|kept| kept.get(&key).copied());
+    // SAFETY: the caller's promise.
+    found.unwrap_or_else(|| unsafe {
+        let plan = cursor_plan(sql, types, pg_sys::CURSOR_OPT_GENERIC_PLAN);
+        pg_sys::SPI_keepplan(plan);
+        KEPT.with_borrow_mut(|kept| kept.insert(key, plan));
+        plan
+    })
+}
+
+/// # Safety
+/// The server programming interface is connected.
+unsafe fn cursor_plan(sql: &str, types: &mut [pg_sys::Oid], options: u32) -> pg_sys::SPIPlanPtr {
+    let options = (pg_sys::CURSOR_OPT_NO_SCROLL | options) as i32;
+    // SAFETY: the caller's promise.
+    let plan = unsafe { prepare(&terminated(sql), types, options) };
+    if plan.is_null() {
+        refuse("the query cannot be prepared");
+    }
+    // SAFETY: the plan was just made.
+    if !unsafe { pg_sys::SPI_is_cursor_plan(plan) } {
+        refuse("the query is not one that returns rows");
+    }
+    plan
 }
 
 /// Does `work` with other values of settings of the session.
@@ -243,20 +297,27 @@ unsafe fn in_portal<R>(
     read_only: bool,
     work: impl FnOnce(pg_sys::Portal) -> R,
 ) -> R {
+    // SAFETY: called while the interface is connected; the caller's promise.
+    unsafe { with_plan(|types| cursor_plan(sql, types, 0), arguments, read_only, work) }
+}
+
+/// As [`in_portal`], of the plan that `plan` gives for these types of arguments.
+///
+/// # Safety
+/// As [`in_portal`]; `plan` is called while the interface is connected, and the plan lives as long as that.
+unsafe fn with_plan<R>(
+    plan: impl FnOnce(&mut [pg_sys::Oid]) -> pg_sys::SPIPlanPtr,
+    arguments: &[Argument],
+    read_only: bool,
+    work: impl FnOnce(pg_sys::Portal) -> R,
+) -> R {
     let (mut types, mut values, nulls) = split(arguments);
-    let text = terminated(sql);
     // SAFETY: connect, prepare, open, close and finish in their order; after an error the end of the transaction tidies up. The
     // arguments are of their types. The work is done in the caller's memory context, so that what it keeps outlives the query.
     with_snapshot(|| unsafe {
         let context = pg_sys::CurrentMemoryContext;
         pg_sys::SPI_connect();
-        let plan = prepare(&text, &mut types, pg_sys::CURSOR_OPT_NO_SCROLL as i32);
-        if plan.is_null() {
-            refuse("the query cannot be prepared");
-        }
-        if !pg_sys::SPI_is_cursor_plan(plan) {
-            refuse("the query is not one that returns rows");
-        }
+        let plan = plan(&mut types);
         let portal =
             pg_sys::SPI_cursor_open(std::ptr::null(), plan, values.as_mut_ptr(), nulls.as_ptr(), read_only);
         let spi = pg_sys::MemoryContextSwitchTo(context);

@@ -68,7 +68,8 @@ fn find_text(
     values[settings.main_column()] = content;
     let text = settings.content(&values);
     let new = New { is_row: false, text, values, own: None, decided: HashMap::new(), nearest };
-    iso(|| new.find(settings, distance, &mut output, "dedup_find(tbl, content, distance"));
+    let table = Table::of(settings.table);
+    iso(|| new.find(settings, &table, distance, &mut output, "dedup_find(tbl, content, distance"));
 }
 
 #[pg_extern(sql = "")]
@@ -113,19 +114,20 @@ fn dedup_find_row(row: Option<Record>, distance: Option<i32>, fcinfo: pg_sys::Fu
     let mut output = Output::begin(fcinfo);
     let values = iso(|| settings.values_of(&row));
     let text = settings.content(&values);
-    let id = Table::of(settings.table).id(None).to_owned();
-    let written = row.row().column(&id).and_then(|(_, typoid)| Some(as_key(row.row().text(&id)?, typoid)));
+    let table = Table::of(settings.table);
+    let id = table.id(None);
+    let written = row.row().column(id).and_then(|(_, typoid)| Some(as_key(row.row().text(id)?, typoid)));
     let decisions = settings.decisions().map(DecisionTable::named);
     let decided = decisions.zip(written).map(|(table, own)| table.of_row(&own)).unwrap_or_default();
     // SAFETY: the row is one of the table, which has the column.
-    let own = unsafe { row.row().value(&id) }.and_then(|(value, typoid)| {
+    let own = unsafe { row.row().value(id) }.and_then(|(value, typoid)| {
         // Of the base type: somebody else may have made an operator for a domain.
         let equals = format!("::{} {}", base_type_name(typoid), equality(typoid)?);
         // SAFETY: the value is of the column's type, and so of the one that it is a domain over.
         Some((equals, unsafe { Argument::of_type(value, base_type(typoid)) }))
     });
     let new = New { is_row: true, values, text, own, decided, nearest };
-    iso(|| new.find(&settings, distance, &mut output, "dedup_find(row, distance"));
+    iso(|| new.find(&settings, &table, distance, &mut output, "dedup_find(row, distance"));
 }
 
 /// Days are written alike in all sessions.
@@ -173,7 +175,14 @@ struct New {
 }
 
 impl New {
-    fn find(&self, settings: &Settings, distance: Option<i32>, output: &mut Output, call: &str) {
+    fn find(
+        &self,
+        settings: &Settings,
+        table: &Table,
+        distance: Option<i32>,
+        output: &mut Output,
+        call: &str,
+    ) {
         settings.tell_age();
         let by_hash = settings.method == Method::Hash;
         let by_text = distance.is_none() && !by_hash && settings.method != Method::Fingerprint;
@@ -183,7 +192,6 @@ impl New {
         let hash = self.text.as_deref().filter(|_| by_hash);
         let hash = hash.map(|it| parts_of_written(it).unwrap_or_else(|| refuse_hash(it)));
         let most = 64 * hash.as_ref().map_or(1, Vec::len) as i32;
-        let table = Table::of(settings.table);
         let fp_type = table.column(&settings.fp).base_type();
         if by_hash && fp_type == pg_sys::INT8OID && most > 64 {
             raise_lengths(64, most)
@@ -239,7 +247,7 @@ impl New {
             Candidate { id, distance, values, text, decided }
         };
         let sql = |by: &By, end: &str| {
-            let sql = self.statement(settings, (by, fp.is_some(), fp_type), &table, end);
+            let sql = self.statement(settings, (by, fp.is_some(), fp_type), table, end);
             debug1!("dedup_find runs: {sql}");
             sql
         };

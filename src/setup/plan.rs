@@ -215,7 +215,9 @@ impl<'t> Plan<'t> {
                     .filter(|_| self.method == Method::Records);
                 let drop = other.map(|other| format!("DROP INDEX {}", table_name(other)));
                 let (of, tools) = (by.call(&self.tools, self.table, &texts), &self.tools);
-                let create = format!("CREATE INDEX ON {name} USING gin ({of} {tools}.ngram_ops)");
+                // A search reads all of a list of what is pending, which records have few keys to fill.
+                let options = if self.method == Method::Records { " WITH (fastupdate = off)" } else { "" };
+                let create = format!("CREATE INDEX ON {name} USING gin ({of} {tools}.ngram_ops){options}");
                 drop.into_iter().chain([create]).collect()
             }
         }

@@ -59,7 +59,7 @@ pub(crate) fn check_written(table: &Table, trigger: pg_sys::Oid) {
         "SELECT {} FROM pg_catalog.pg_class c WHERE c.oid OPERATOR(pg_catalog.=) $1",
         hindrance(trigger)
     );
-    let found = query_catalogue(&sql, &[Argument::of(table.oid)], |row| row.text(0));
+    let found = query_catalogue(sql, &[Argument::of(table.oid)], |row| row.text(0));
     if let Some(hindrance) = found.into_iter().flatten().next() {
         raise_state(format!("table {} has {hindrance}", table.name), "Take that away, or name another table.")
     }

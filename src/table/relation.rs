@@ -77,10 +77,10 @@ impl Table {
         const SQL: &str = "SELECT c.relkind::pg_catalog.text, c.relispartition, pg_catalog.pg_has_role(c.relowner, 'USAGE'), \
                 pg_catalog.pg_get_userbyid(c.relowner)::pg_catalog.text, a.attname::pg_catalog.text, a.atttypid, \
                 a.attgenerated OPERATOR(pg_catalog.<>) '', \
-                EXISTS (SELECT FROM pg_catalog.pg_index i JOIN pg_catalog.pg_class x ON x.oid OPERATOR(pg_catalog.=) i.indexrelid \
-                    JOIN pg_catalog.pg_am m ON m.oid OPERATOR(pg_catalog.=) x.relam AND m.amname OPERATOR(pg_catalog.=) 'banding' \
-                    WHERE i.indrelid OPERATOR(pg_catalog.=) c.oid \
-                      AND i.indkey[i.indnkeyatts OPERATOR(pg_catalog.-) 1] OPERATOR(pg_catalog.=) a.attnum), \
+                EXISTS (SELECT FROM pg_catalog.pg_index i WHERE i.indrelid OPERATOR(pg_catalog.=) c.oid \
+                      AND i.indkey[i.indnkeyatts OPERATOR(pg_catalog.-) 1] OPERATOR(pg_catalog.=) a.attnum \
+                      AND (SELECT m.amname OPERATOR(pg_catalog.=) 'banding' FROM pg_catalog.pg_class x JOIN pg_catalog.pg_am m \
+                          ON m.oid OPERATOR(pg_catalog.=) x.relam WHERE x.oid OPERATOR(pg_catalog.=) i.indexrelid)), \
                 (SELECT k.place FROM pg_catalog.pg_index i, pg_catalog.unnest(i.indkey) WITH ORDINALITY AS k(number, place) \
                   WHERE i.indrelid OPERATOR(pg_catalog.=) c.oid AND i.indisprimary AND k.number OPERATOR(pg_catalog.=) a.attnum \
                     AND k.place OPERATOR(pg_catalog.<=) i.indnkeyatts), \

@@ -260,7 +260,7 @@ fn by_records<H: Host>(
     let (mut records, pairs) = if let Some(model) = options.alike.records() {
         host.stage("comparing records", "rows", None);
         let records = Records::read(Arc::clone(model), words);
-        let pairs = records.pairs();
+        let pairs = records.pairs(threads, host)?;
         (records, pairs)
     } else {
         host.stage("learning weights and comparing records", "rows", None);

@@ -213,7 +213,9 @@ impl<F: Spill> Found<F> {
         let mut slots = OfSlots::new();
         if let Some(records) = &groups.records {
             let least_likely = 1.0 / (1.0 + (FAR - logit(least)).exp());
-            for ([a, b], likely) in records.likely(&records.pairs(), least_likely, limits.threads, host)? {
+            for ([a, b], likely) in
+                records.likely(&records.pairs(limits.threads, host)?, least_likely, limits.threads, host)?
+            {
                 // Across sides copies are compared themselves.
                 let [a, b] = [a, b].map(|row| rows.first[row as usize]);
                 let pair = [a.min(b), a.max(b)];

@@ -7,9 +7,10 @@ use super::table::Table;
 use super::values::{Kind, MOST_COLUMNS, each_word, key};
 use crate::external::{Host, Result, on_threads};
 use crate::hash::{city64, mix64};
-use crate::interrupt::{Meter, checked, sort_unstable_by};
+use crate::interrupt::{checked, sort_unstable_by};
 use crate::memory::{Grow, OrRaise, Room, collect, filled, with_capacity};
 use crate::words::Lists;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Partners that a row asks for.
 const PARTNERS: usize = 15;
@@ -28,21 +29,32 @@ pub(super) struct Candidate {
     pub free: u32,
 }
 
-/// Candidates that a thread looks at between two looks for interrupts.
+/// Candidates, and rows, that a thread looks at between two looks for interrupts.
 const AT_A_TIME: usize = 1 << 11;
+/// Candidates whose values are read at once: they stay in the cache until they are compared.
+const TOUCHED: usize = 1 << 6;
+
+/// Ranges of keys that are sorted one after the other, by their first bits: all at once would take as much room again.
+const RANGES: u64 = 16;
+const RANGE: u32 = u64::BITS - RANGES.ilog2();
 
 /// What `each` makes of candidates, in their order, on threads.
 pub(super) fn on_candidates<H: Host, R: Send>(
+    table: &Table,
     candidates: &[Candidate],
     threads: usize,
     host: &mut H,
     each: impl Fn(&Candidate) -> Option<R> + Sync,
 ) -> Result<Vec<R>> {
     let parts: Vec<&[Candidate]> = collect(candidates.chunks(AT_A_TIME))?;
-    let mut states = vec![(); threads.min(parts.len()).max(1)];
-    let of_part = |_: &mut (), part: &&[Candidate]| {
+    let mut states: Vec<Vec<u32>> = vec![Vec::new(); threads.min(parts.len()).max(1)];
+    let of_part = |ids: &mut Vec<u32>, part: &&[Candidate]| {
         let mut made = Vec::new();
-        part.iter().filter_map(&each).for_each(|it| made.grow(it).or_raise());
+        for some in part.chunks(TOUCHED) {
+            let rows = || some.iter().flat_map(|it| it.rows);
+            std::hint::black_box(table.columns.iter().fold(0, |all, it| all ^ it.touch(rows(), ids)));
+            some.iter().filter_map(&each).for_each(|it| made.grow(it).or_raise());
+        }
         made
     };
     let parts = on_threads(&parts, &mut states, host, of_part)?;
@@ -192,72 +204,111 @@ pub(super) fn meet(table: &Table, keys: &Keys, common: &[u32], rows: [u32; 2]) -
     !a.is_empty() || (0..keys.0.len()).all(|at| value(table, rows[0], at) == value(table, rows[1], at))
 }
 
-/// Candidates in order, each once, and the keys that more than [`HOLDERS`] rows have.
-pub(super) fn candidates(table: &Table, keys: &Keys) -> (Vec<Candidate>, Vec<u32>) {
-    let rows = table.rows as u32;
-    let each_key = |row: u32, see: &mut dyn FnMut(u64, u32)| keys.each(&|at| value(table, row, at), see);
-    // Most keys are of one row alone: those that come a second time, or seem to, are seen by two bits.
-    let bits = (table.rows * 64).next_power_of_two().clamp(1 << 16, 1 << 32);
-    let mut seen = [0, 1].map(|_| filled(0u64, bits / 64).or_raise());
-    let mut meter = Meter::new();
-    let place = |key: u64| ((key as usize % bits) / 64, 1 << (key % 64));
-    for row in 0..rows {
-        let [once, twice] = &mut seen;
-        each_key(row, &mut |key, _| {
-            meter.work(2);
-            let (at, bit) = place(mix64(key));
-            twice[at] |= once[at] & bit;
-            once[at] |= bit;
-        });
-    }
-    let [_, twice] = seen;
-    // Key, row, columns.
-    let mut held: Vec<(u64, u32, u32)> = Vec::new();
-    for row in 0..rows {
-        each_key(row, &mut |key, columns| {
-            meter.work(2);
-            let (at, bit) = place(mix64(key));
-            if twice[at] & bit != 0 {
-                held.grow((key, row, columns)).or_raise();
-            }
-        });
-    }
-    drop(twice);
-    sort_unstable_by(&mut held, Ord::cmp);
-    held.dedup_by(|next, first| {
-        let same = (next.0, next.1) == (first.0, first.1);
-        first.2 |= if same { next.2 } else { 0 };
-        same
-    });
-    // The rows of each key that two or more have, what it weighs and the columns that it is of; of each row its keys.
-    let (mut holders, mut keys, mut of_rows) =
-        (Lists::default(), Vec::<(f32, u32)>::new(), Vec::<(u32, u32)>::new());
-    let (mut common, mut list) = (Vec::new(), Vec::new());
-    for same in checked(held.chunk_by(|a, b| a.0 == b.0)).filter(|same| same.len() > 1) {
-        if same.len() > HOLDERS {
-            common.grow(short(same[0].0)).or_raise();
-            continue;
+/// Rows of two or more that share a key.
+#[derive(Default)]
+struct Holders {
+    /// Of each key.
+    rows: Lists,
+    /// What each key weighs, and the columns that it is of.
+    keys: Vec<(f32, u32)>,
+    /// A row and a key of it, in order.
+    of_rows: Vec<(u32, u32)>,
+}
+
+/// Room in which a thread adds up what the others share with a row.
+struct Sums {
+    shared: Vec<f32>,
+    free: Vec<u32>,
+    touched: Vec<u32>,
+}
+
+impl Holders {
+    /// Those of the keys that no more than [`HOLDERS`] rows have, and the keys that more have; on threads.
+    fn of<H: Host>(table: &Table, keys: &Keys, threads: usize, host: &mut H) -> Result<(Holders, Vec<u32>)> {
+        let starts: Vec<u32> = collect((0..table.rows as u32).step_by(AT_A_TIME))?;
+        let mut states = vec![(); threads.min(starts.len()).max(1)];
+        let rows = |start: u32| start..(start + AT_A_TIME as u32).min(table.rows as u32);
+        let each_key = |row: u32, see: &mut dyn FnMut(u64, u32)| keys.each(&|at| value(table, row, at), see);
+        // Most keys are of one row alone: those that come a second time, or seem to, are seen by two bits.
+        let bits = (table.rows * 64).next_power_of_two().clamp(1 << 16, 1 << 32);
+        let mut seen = [Vec::new(), Vec::new()];
+        for seen in &mut seen {
+            *seen = with_capacity(bits / 64)?;
+            seen.resize_with(bits / 64, AtomicU64::default);
         }
-        list.clear();
-        list.extend(same.iter().map(|it| it.1));
-        holders.add(&list);
-        of_rows.room(same.len()).or_raise();
-        of_rows.extend(list.iter().map(|&row| (row, keys.len() as u32)));
-        let columns = same.iter().fold(0, |all, it| all | it.2);
-        keys.grow(((table.rows as f32 / same.len() as f32).ln(), columns)).or_raise();
+        let [once, twice] = &seen;
+        let place = |key: u64| ((key as usize % bits) / 64, 1 << (key % 64));
+        on_threads(&starts, &mut states, host, |(), &start| {
+            for row in rows(start) {
+                each_key(row, &mut |key, _| {
+                    let (at, bit) = place(mix64(key));
+                    if once[at].fetch_or(bit, Relaxed) & bit != 0 {
+                        twice[at].fetch_or(bit, Relaxed);
+                    }
+                });
+            }
+        })?;
+        // Key, row, columns; in order, each once.
+        let parts = on_threads(&starts, &mut states, host, |(), &start| {
+            let mut held: Vec<(u64, u32, u32)> = Vec::new();
+            for row in rows(start) {
+                each_key(row, &mut |key, columns| {
+                    let (at, bit) = place(mix64(key));
+                    if twice[at].load(Relaxed) & bit != 0 {
+                        held.grow((key, row, columns)).or_raise();
+                    }
+                });
+            }
+            sort_unstable_by(&mut held, Ord::cmp);
+            held.dedup_by(|next, first| {
+                let same = (next.0, next.1) == (first.0, first.1);
+                first.2 |= if same { next.2 } else { 0 };
+                same
+            });
+            held.shrink_to_fit();
+            held
+        })?;
+        drop(seen);
+        let (mut all, mut common, mut list) = (Holders::default(), Vec::new(), Vec::new());
+        let mut rest: Vec<_> = collect(parts.iter().map(|part| &part[..]))?;
+        let mut held: Vec<(u64, u32, u32)> = Vec::new();
+        for first in 0..RANGES {
+            held.clear();
+            for rest in &mut rest {
+                let (range, others) = rest.split_at(rest.partition_point(|it| it.0 >> RANGE <= first));
+                held.room(range.len())?;
+                held.extend_from_slice(range);
+                *rest = others;
+            }
+            sort_unstable_by(&mut held, Ord::cmp);
+            for same in checked(held.chunk_by(|a, b| a.0 == b.0)).filter(|same| same.len() > 1) {
+                if same.len() > HOLDERS {
+                    common.grow(short(same[0].0))?;
+                    continue;
+                }
+                list.clear();
+                list.extend(same.iter().map(|it| it.1));
+                all.rows.add(&list);
+                all.of_rows.room(same.len())?;
+                all.of_rows.extend(list.iter().map(|&row| (row, all.keys.len() as u32)));
+                let columns = same.iter().fold(0, |all, it| all | it.2);
+                all.keys.grow(((table.rows as f32 / same.len() as f32).ln(), columns))?;
+            }
+        }
+        drop(rest);
+        drop((parts, held));
+        sort_unstable_by(&mut all.of_rows, Ord::cmp);
+        common.sort_unstable();
+        Ok((all, common))
     }
-    drop(held);
-    sort_unstable_by(&mut of_rows, Ord::cmp);
-    let mut found: Vec<Candidate> = Vec::new();
-    let mut shared = filled(0f32, table.rows).or_raise();
-    let mut free = filled(0u32, table.rows).or_raise();
-    let mut touched: Vec<u32> = Vec::new();
-    for of_row in of_rows.chunk_by(|a, b| a.0 == b.0) {
+
+    /// Adds the rows that share most with one, of which these are the keys.
+    fn partners(&self, table: &Table, of_row: &[(u32, u32)], sums: &mut Sums, found: &mut Vec<Candidate>) {
+        let Sums { shared, free, touched } = sums;
         let row = of_row[0].0;
         for &(_, key) in of_row {
-            let (weight, columns) = keys[key as usize];
-            let holders = holders.get(key as usize);
-            meter.work(holders.len());
+            let (weight, columns) = self.keys[key as usize];
+            let holders = self.rows.get(key as usize);
             touched.room(holders.len()).or_raise();
             let others = holders.iter().filter(|&&other| other != row);
             for &other in others.filter(|&&other| table.may_be_one([row, other])) {
@@ -280,8 +331,40 @@ pub(super) fn candidates(table: &Table, keys: &Keys) -> (Vec<Candidate>, Vec<u32
         found.extend(touched.iter().take(PARTNERS).map(candidate));
         touched.drain(..).for_each(|other| (shared[other as usize], free[other as usize]) = (0.0, 0));
     }
+}
+
+/// Candidates in order, each once, and the keys that more than [`HOLDERS`] rows have; on threads.
+pub(super) fn candidates<H: Host>(
+    table: &Table,
+    keys: &Keys,
+    threads: usize,
+    host: &mut H,
+) -> Result<(Vec<Candidate>, Vec<u32>)> {
+    let (holders, common) = Holders::of(table, keys, threads, host)?;
+    let mut parts: Vec<&[(u32, u32)]> = Vec::new();
+    let mut rest = &holders.of_rows[..];
+    while let Some(&(row, _)) = rest.get(AT_A_TIME) {
+        // A row is of one part.
+        let (part, others) = rest.split_at(rest.partition_point(|it| it.0 <= row));
+        parts.grow(part)?;
+        rest = others;
+    }
+    parts.grow(rest)?;
+    let mut states = Vec::new();
+    for _ in 0..threads.min(parts.len()).max(1) {
+        let (shared, free) = (filled(0f32, table.rows)?, filled(0u32, table.rows)?);
+        states.grow(Sums { shared, free, touched: Vec::new() })?;
+    }
+    let parts = on_threads(&parts, &mut states, host, |sums, part| {
+        let mut found = Vec::new();
+        let of_rows = part.chunk_by(|a, b| a.0 == b.0);
+        of_rows.for_each(|of_row| holders.partners(table, of_row, sums, &mut found));
+        found
+    })?;
+    drop((holders, states));
+    let mut found = with_capacity(parts.iter().map(Vec::len).sum())?;
+    parts.into_iter().for_each(|part| found.extend(part));
     sort_unstable_by(&mut found, Ord::cmp);
     found.dedup_by(|next, first| next.rows == first.rows);
-    common.sort_unstable();
-    (found, common)
+    Ok((found, common))
 }

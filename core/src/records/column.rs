@@ -157,6 +157,10 @@ fn plain(c: char) -> Option<char> {
 
 /// Edits that make one text of the other, and the characters of the longer one; `None`: they are long.
 fn distance(texts: [&str; 2]) -> Option<(usize, usize)> {
+    if texts.iter().all(|text| text.is_ascii() && text.len() <= SPELLED) {
+        let [a, b] = texts.map(str::as_bytes);
+        return Some((edits(a, b), a.len().max(b.len()).max(1)));
+    }
     let mut letters = [['\0'; SPELLED]; 2];
     let mut counts = [0; 2];
     for ((letters, count), text) in letters.iter_mut().zip(&mut counts).zip(texts) {
@@ -285,6 +289,20 @@ impl Column {
             Kind::Name | Kind::Text => collect(checked(0..self.keys.count()).map(square)).or_raise(),
             _ => Vec::new(),
         };
+    }
+
+    /// Reads what comparing the values of these rows will read; what comes of it says nothing. For many rows at once the waits
+    /// for memory overlap. `ids` is room to work in.
+    pub fn touch(&self, rows: impl Iterator<Item = u32>, ids: &mut Vec<u32>) -> usize {
+        ids.clear();
+        ids.extend(rows.map(|row| self.ids[row as usize]).filter(|&id| id != NONE));
+        let sum = |read: &dyn Fn(usize) -> usize| ids.iter().map(|&id| read(id as usize)).sum::<usize>();
+        let ends = sum(&|id| self.keys.get(id).len() ^ self.features.get(id).len());
+        let first = |id: usize| {
+            let (letter, feature) = (self.keys.get(id).bytes().next(), self.features.get(id).first());
+            usize::from(letter.unwrap_or_default()) ^ feature.map_or(0, |&it| it as usize)
+        };
+        ends ^ sum(&first) ^ sum(&|id| self.hashes[id] as usize)
     }
 
     /// How far the values of two rows agree, 1 (not at all) to [`Kind::top`] (equal); 0: one of them has none.

@@ -204,7 +204,7 @@ impl Learning {
                 .sum();
             ((agrees / filled.max(1e-9)) as f32, (filled / whole.max(1e-9)) as f32)
         };
-        let shares = on_candidates(candidates, threads, host, |candidate| Some(share(candidate)))?;
+        let shares = on_candidates(table, candidates, threads, host, |candidate| Some(share(candidate)))?;
         let mut best = filled(0f32, table.rows).or_raise();
         let mut sure = filled(0u32, table.rows).or_raise();
         let step = candidates.len().div_ceil(LEARNED_FROM).max(1);

@@ -298,7 +298,7 @@ impl Records {
         let (mut table, columns) =
             Table::learned(&rows.values[..rows.values.len().min(MOST_COLUMNS)], &order);
         table.sides = rows.sides_in(&order);
-        let (candidates, common) = candidates(&table, &Keys::of(&columns.known));
+        let (candidates, common) = candidates(&table, &Keys::of(&columns.known), threads, host)?;
         let weights = learning::learn(&table, &columns, &candidates, threads, host)?;
         let model = Arc::new(Model { columns, weights, common });
         Ok((Records::new(table, model, order, rows), Pairs(candidates)))
@@ -319,9 +319,9 @@ impl Records {
         Records { unsure: Unsure::default(), table, model, order, places }
     }
 
-    /// What finds pairs among these rows.
-    pub fn pairs(&self) -> Pairs {
-        Pairs(candidates(&self.table, &self.model.keys()).0)
+    /// What finds pairs among these rows; on threads.
+    pub fn pairs<H: Host>(&self, threads: usize, host: &mut H) -> Result<Pairs> {
+        Ok(Pairs(candidates(&self.table, &self.model.keys(), threads, host)?.0))
     }
 
     /// The rows of each pair that is of one thing at least so likely, and how likely it is; on threads.
@@ -336,7 +336,7 @@ impl Records {
             let score = self.score(rows);
             (score >= least).then(|| (rows.map(|row| self.order[row as usize]), score))
         };
-        on_candidates(&pairs.0, threads, host, likely)
+        on_candidates(&self.table, &pairs.0, threads, host, likely)
     }
 
     /// The kept row of each row. The rows come in `order`, the best first, and each repeats the kept row that it is of one

@@ -47,25 +47,29 @@ impl Kind {
 }
 
 /// Insertions, deletions, replacements and swaps of neighbours that make one word of the other (Damerau and Levenshtein,
-/// restricted).
-pub(crate) fn edits(a: &[char], b: &[char]) -> usize {
+/// restricted); the first has 64 letters at most. A column of the table is one number (Hyyrö 2003): a bit says whether a cell is
+/// one more or one less than the cell above it.
+pub(crate) fn edits<T: PartialEq>(a: &[T], b: &[T]) -> usize {
     let same = a.iter().zip(b).take_while(|(x, y)| x == y).count();
     let (a, b) = (&a[same..], &b[same..]);
-    let mut rows = [[0usize; SPELLED + 1]; 3];
-    rows[0].iter_mut().enumerate().for_each(|(at, cell)| *cell = at);
-    for (i, x) in a.iter().enumerate() {
-        let [before, above, now] = [(i + 2) % 3, i % 3, (i + 1) % 3];
-        rows[now][0] = i + 1;
-        for (j, y) in b.iter().enumerate() {
-            let mut least =
-                (rows[above][j] + usize::from(x != y)).min(rows[above][j + 1] + 1).min(rows[now][j] + 1);
-            if i > 0 && j > 0 && *x == b[j - 1] && a[i - 1] == *y {
-                least = least.min(rows[before][j - 1] + 1);
-            }
-            rows[now][j + 1] = least;
-        }
+    let same = a.iter().rev().zip(b.iter().rev()).take_while(|(x, y)| x == y).count();
+    let (a, b) = (&a[..a.len() - same], &b[..b.len() - same]);
+    if a.is_empty() || b.is_empty() {
+        return a.len().max(b.len());
     }
-    rows[a.len() % 3][b.len()]
+    let last = 1u64 << (a.len() - 1);
+    let (mut more, mut less, mut diagonal, mut before) = (!0u64, 0u64, 0u64, 0u64);
+    let mut edits = a.len();
+    for y in b {
+        let is = a.iter().zip(0..).fold(0u64, |is, (x, at)| is | u64::from(x == y) << at);
+        let swapped = ((!diagonal & is) << 1) & before;
+        diagonal = ((is & more).wrapping_add(more) ^ more) | is | less | swapped;
+        let (right, left) = (less | !(diagonal | more), diagonal & more);
+        edits = edits + usize::from(right & last != 0) - usize::from(left & last != 0);
+        let (right, left) = (right << 1 | 1, left << 1);
+        (more, less, before) = (left | !(diagonal | right), right & diagonal, is);
+    }
+    edits
 }
 
 /// Words of a value in normal form; two characters of a script without spaces are one.
@@ -205,4 +209,51 @@ pub(super) const EXPECTED: f64 = 0.7;
 pub(super) fn chance(counts: &[u32], rows: usize) -> f64 {
     let pairs = |count: f64| count * (count - 1.0);
     counts.iter().map(|&count| pairs(f64::from(count))).sum::<f64>() / pairs(rows as f64).max(1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{SPELLED, edits};
+    use crate::random::SplitMix64;
+
+    /// By its definition, cell by cell.
+    fn by_definition(a: &[u8], b: &[u8]) -> usize {
+        let mut table = vec![vec![0; b.len() + 1]; a.len() + 1];
+        for i in 0..=a.len() {
+            for j in 0..=b.len() {
+                table[i][j] = if i == 0 || j == 0 {
+                    i + j
+                } else {
+                    let replaced = table[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
+                    replaced.min(table[i - 1][j] + 1).min(table[i][j - 1] + 1)
+                };
+                if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                    table[i][j] = table[i][j].min(table[i - 2][j - 2] + 1);
+                }
+            }
+        }
+        table[a.len()][b.len()]
+    }
+
+    /// What two names are judged by is the number of slips, whatever way it is reckoned.
+    #[test]
+    fn edits_are_those_of_the_definition() {
+        let mut random = SplitMix64::new(1);
+        for letters in [2, 3, 26] {
+            for most in [4, 12, SPELLED] {
+                for _ in 0..2_000 {
+                    let mut word = || -> Vec<u8> {
+                        let length = random.below(most + 1);
+                        (0..length).map(|_| random.below(letters) as u8).collect()
+                    };
+                    let [a, mut b] = [word(), word()];
+                    if a.len() > 1 && b.len() % 2 == 0 {
+                        b.clone_from(&a);
+                        b.swap(0, a.len() / 2);
+                    }
+                    assert_eq!(edits(&a, &b), by_definition(&a, &b), "{a:?} {b:?}");
+                }
+            }
+        }
+    }
 }

@@ -137,7 +137,7 @@ impl Table {
             })
         };
         let names = [&self.name, &self.merges, &self.state, &self.todo].map(String::clone).to_vec();
-        let mut found = query_catalogue(&sql, &[Argument::of(names)], read).into_iter();
+        let mut found = query_catalogue(sql, &[Argument::of(names)], read).into_iter();
         std::array::from_fn(|_| found.next().flatten())
     }
 
