@@ -296,13 +296,13 @@ impl Column {
     pub fn touch(&self, rows: impl Iterator<Item = u32>, ids: &mut Vec<u32>) -> usize {
         ids.clear();
         ids.extend(rows.map(|row| self.ids[row as usize]).filter(|&id| id != NONE));
-        let sum = |read: &dyn Fn(usize) -> usize| ids.iter().map(|&id| read(id as usize)).sum::<usize>();
-        let ends = sum(&|id| self.keys.get(id).len() ^ self.features.get(id).len());
+        let all = |read: &dyn Fn(usize) -> usize| ids.iter().fold(0, |all, &id| all ^ read(id as usize));
+        let ends = all(&|id| self.keys.get(id).len() ^ self.features.get(id).len());
         let first = |id: usize| {
             let (letter, feature) = (self.keys.get(id).bytes().next(), self.features.get(id).first());
             usize::from(letter.unwrap_or_default()) ^ feature.map_or(0, |&it| it as usize)
         };
-        ends ^ sum(&first) ^ sum(&|id| self.hashes[id] as usize)
+        ends ^ all(&first) ^ all(&|id| self.hashes[id] as usize)
     }
 
     /// How far the values of two rows agree, 1 (not at all) to [`Kind::top`] (equal); 0: one of them has none.
