@@ -522,6 +522,38 @@ fn another_day_of_birth_is_never_sure() {
     assert!((0.5..SURE).contains(&probability), "{probability}");
 }
 
+/// Protects the few firms, practices and restaurants that share a house and its telephone with others: no fault makes all words of a
+/// name others.
+#[test]
+fn who_is_called_otherwise_at_one_address_is_never_sure() {
+    let name = |at: u64, salt: u64| -> String {
+        let mut bits = mix64(at << 8 | salt);
+        let mut letter = |of: &str| {
+            bits = mix64(bits);
+            char::from(of.as_bytes()[bits as usize % of.len()])
+        };
+        (0..4).flat_map(|_| [letter("bdfgklmnprstvz"), letter("aeiou")]).collect()
+    };
+    let (mut rows, mut of): (Vec<Row>, Vec<usize>) = Default::default();
+    for at in 0..400u64 {
+        let address = format!("{} {} street", 1 + mix64(at) % 90, name(at, 2));
+        let firm =
+            [format!("{} {}", name(at, 0), name(at, 1)), address, format!("0113 {}", 100_000 + at * 977)];
+        let row = firm.map(Some).to_vec();
+        rows.push(row.clone());
+        of.push(at as usize);
+        let again = match at % 40 {
+            0 if at % 200 == 0 => Some(format!("{} {}", name(at, 3), name(at, 4))),
+            1..5 => Some(format!("{} {}", name(at, 0), &name(at, 1)[..7])),
+            _ => continue,
+        };
+        of.push(if at % 200 == 0 { 1000 + at as usize } else { at as usize });
+        rows.push(vec![again, row[1].clone(), row[2].clone()]);
+    }
+    let (right, wrong) = found(&rows, &of);
+    assert_eq!((right, wrong), (40, 0));
+}
+
 /// Sizes of one article have numbers that follow each other: a mistyped number is elsewhere.
 #[test]
 fn articles_of_a_series_stay_apart() {

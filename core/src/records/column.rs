@@ -72,6 +72,9 @@ pub(super) struct Known {
     pub same: f64,
     /// How often two rows of one thing differ here, at most.
     pub cap: f64,
+    /// Whether it identifies by words alone, as names and titles do and addresses do not.
+    #[serde(default)]
+    pub is_called: bool,
     /// How many rows have a value, and of names and texts a feature.
     values: Frequencies,
     features: Frequencies,
@@ -226,6 +229,7 @@ impl Column {
             Kind::Date => CAP_OF_DAYS,
             _ => CAP,
         };
+        let with_digits = some.iter().filter(|value| value.bytes().any(|byte| byte.is_ascii_digit())).count();
         let mut of_features = filled(0u32, column.of_features.len()).or_raise();
         for (value, &count) in checked(&counts).enumerate() {
             column.features.get(value).iter().for_each(|&id| of_features[id as usize] += count);
@@ -239,6 +243,7 @@ impl Column {
             filled: present,
             same,
             cap,
+            is_called: kind == Kind::Name && cap < 1.0 && with_digits * 2 < some.len(),
             values: counted(&column.hashes, &counts),
             features: counted(&column.of_features, &of_features),
         };

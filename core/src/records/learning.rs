@@ -100,8 +100,9 @@ pub(super) fn learn<H: Host>(
     host: &mut H,
 ) -> external::Result<Weights> {
     let tops = columns.tops();
-    let kinds = columns.known.iter().map(|it| Some(it.kind)).chain([None]);
-    let field = |(&(top, cap), kind): (&(u8, f64), Option<Kind>)| Field {
+    let kinds = columns.known.iter().map(|it| (Some(it.kind), it.is_called)).chain([(None, false)]);
+    let field = |(&(top, cap), (kind, is_called)): (&(u8, f64), (Option<Kind>, bool))| Field {
+        is_called,
         top: usize::from(top),
         cap,
         kind,

@@ -6,8 +6,8 @@ use super::values::{Kind, MOST, SLIP};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
-/// What is kept of the probability where a date that identifies is quite another, or a name where most have versions: a person
-/// looks at them first.
+/// What is kept of the probability where a date that identifies is quite another, all names are, or a name where most have versions:
+/// a person looks at them first.
 const ANOTHER: f64 = 0.85;
 /// No answers shift the odds or weigh by more.
 const MOST_FITTED: f64 = 1000.0;
@@ -21,6 +21,9 @@ pub(super) struct Field {
     pub cap: f64,
     /// `None`: of identifiers.
     pub kind: Option<Kind>,
+    /// As [`super::column::Known::is_called`].
+    #[serde(default)]
+    pub is_called: bool,
     /// Most pairs that agree otherwise have other values here (of small numbers many): they are of a series.
     pub in_series: bool,
     /// How often each level is of one thing, and of two.
@@ -124,7 +127,11 @@ impl Weights {
         let differing = self.fields.iter().zip(levels).filter(|it| it.0.differs(*it.1)).count();
         let is_another = |(field, &level): (&Field, &u8)| field.is_another(level, differing);
         let is_another = self.fields.iter().zip(levels).any(is_another);
-        if is_another { kept.min(ANOTHER) } else { kept }
+        // The offices of one house have its address and its telephone.
+        let mut names =
+            self.fields.iter().zip(levels).filter(|(field, level)| field.is_called && **level > 0).peekable();
+        let is_called_otherwise = names.peek().is_some() && names.all(|(_, &level)| level == 1);
+        if is_another || is_called_otherwise { kept.min(ANOTHER) } else { kept }
     }
 
     /// The columns that identify in which a pair differs.
