@@ -55,8 +55,8 @@ word_sets! {
     /// Common words that names begin with.
     is_first "old new upper lower north south east west great little high long big"
     /// Words before who writes or who is written to.
-    is_of_people "dear attention attn regards sincerely faithfully yours thanks signed name called am im hi hello"
-    /// Those that greet.
+    is_of_people "attention attn regards sincerely faithfully yours thanks signed name called am im"
+    /// Words that greet.
     is_greeting "dear hi hello"
 }
 
@@ -148,7 +148,7 @@ fn name(span: &Span) -> Verdict {
         let mut before = (0..tokens.start).rev().take(3).map(|at| text.word_at(at));
         // Whom a letter greets ends with the clause.
         let greeted = before.clone().take_while(|word| *word != ",").any(is_greeting);
-        greeted || before.any(|word| is_of_people(word) && !is_greeting(word))
+        greeted || before.any(is_of_people)
     };
     let common = |Side { text, tokens, .. }: &Side| {
         tokens.clone().any(|at| {

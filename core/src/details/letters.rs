@@ -1,7 +1,7 @@
 //! Letters: what stands in their heads and feet, who is addressed and who signs, does not tell two matters apart.
 
-use super::tokens::{Form, Letter, Text};
-use super::{chinese_words, tokens::Token};
+use super::chinese_words;
+use super::tokens::{Form, Letter, Text, Token};
 use crate::hash::city64;
 use std::ops::Range;
 
@@ -27,9 +27,8 @@ word_sets! {
     is_from "投诉人 反映人 来信人 写信人 举报人"
     /// What stands before a colon and those who sign it.
     is_signed "signatures 联名人 联署人"
-    /// Words before a colon that are about who sends, to whom and when.
-    is_of_sender "from sender name address tel telephone phone mobile email postcode to date 投诉人 反映人 来信人 写信人 举报人 姓名 电话 \
-        联系电话 手机 住址 地址 日期"
+    /// Other words before a colon that are about who sends, to whom and when.
+    is_beside_sender "from sender name address tel telephone phone mobile email postcode to date 姓名 电话 联系电话 手机 住址 地址 日期"
     /// Words behind which stands what a letter is about.
     is_about "re subject about regarding concerning 关于 反映 投诉 举报 主题 事由"
 }
@@ -64,10 +63,11 @@ pub(super) fn letter_of(text: &Text) -> &Letter {
         let hash = |at| hash_of(text.word_at(at));
         let is_signed = |&at: &usize| is_signed(label(text, at));
         let signed = (count / 2..count).find(is_signed).unwrap_or(count);
+        let closed = foot(count, hash);
         Letter {
             is_one: is_letter(count, hash),
-            foot: foot(count, hash).min(signed),
-            sender: sender(text).map(|at| (at, true)).or_else(|| Some((letterhead(text)?, false))),
+            foot: closed.min(signed),
+            sender: sender(text).map(|at| (at, true)).or_else(|| Some((letterhead(text, closed)?, false))),
         }
     })
 }
@@ -112,13 +112,12 @@ fn begins(text: &Text, at: usize) -> bool {
     at == 0 || text.tokens[at - 1].form == Form::Break
 }
 
-/// Where a letter begins with a name that signs it too, perhaps behind *From:*, and a greeting follows.
-fn letterhead(text: &Text) -> Option<usize> {
+/// Where a letter begins with a name that signs it too in its foot, perhaps behind *From:*, and a greeting follows.
+fn letterhead(text: &Text, foot: usize) -> Option<usize> {
     greeting(text)?;
     let first = clause(text, 0);
     let start = if text.of(&first) == "from" { first.end + 1 } else { 0 };
     let name = text.of(&clause(text, start));
-    let foot = foot(text.tokens.len(), |at| hash_of(text.word_at(at)));
     let signs = |at| begins(text, at) && text.of(&clause(text, at)) == name;
     (!name.is_empty() && (foot..text.tokens.len()).any(signs)).then_some(start)
 }
@@ -127,6 +126,7 @@ fn letterhead(text: &Text) -> Option<usize> {
 /// told, at a line of prose or the greeting.
 pub(super) fn sender_end(text: &Text, from: usize) -> (usize, bool) {
     let greeting = greeting(text).filter(|&at| at > from);
+    let is_of_sender = |said: &str| is_from(said) || is_beside_sender(said);
     let is_of_others = |at| {
         let line = clause(text, at);
         let is_small = |at: usize| text.shown_at(at).starts_with(char::is_lowercase);
