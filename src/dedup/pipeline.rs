@@ -250,6 +250,7 @@ pub(super) fn read<B: FnOnce(&[Column]) -> E, E: FnMut(&Values<'_>, &mut Vec<u8>
             let mut unique = None;
             for_each_of_query(query, arguments, |columns| {
                 let shape = Shape::of(columns, options);
+                shape.tell_left_out(columns, options);
                 let mut write_id = begin(columns);
                 unique = (!proven).then(|| UniqueIds::new(&columns[0]));
                 let unique = &mut unique;

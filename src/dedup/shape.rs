@@ -1,6 +1,6 @@
 //! The columns of the query of `dedup`.
 
-use crate::pg::{Column, Values, raise_mismatch, raise_no_column, whole};
+use crate::pg::{Column, Values, notice, raise_mismatch, raise_no_column, whole};
 use crate::table::{Options, refuse_hash, refuse_option};
 use dedup_core::dedup::{Keep, Key, Method};
 use dedup_core::fingerprint::parts_of_written;
@@ -88,6 +88,25 @@ impl Shape {
         let side = options.side.as_deref().map(|name| position(columns, name));
         let columns = by_records.then(|| compared(columns, options));
         Shape { columns, padded, is_hash, is_bits, fp, key, side }
+    }
+
+    /// Says which columns of a text type a query returns in vain.
+    pub(super) fn tell_left_out(&self, columns: &[Column], options: &Options) {
+        let named = [&options.fp, &options.side].into_iter().flatten().chain(options.kept_by());
+        let named: Vec<&String> = named.chain(&options.beside).chain(&options.others).collect();
+        let others = columns.iter().skip(2).filter(|it| it.is_text() && !named.contains(&&it.name));
+        let others: Vec<String> = others.map(|it| format!("\"{}\"", it.name)).collect();
+        if self.columns.is_none() && !self.is_hash && !others.is_empty() {
+            notice(
+                format!(
+                    "column \"{}\" of the query is compared, and not {}",
+                    columns[1].name,
+                    others.join(", ")
+                ),
+                "",
+                "Join the columns of a text in the query; {\"method\": \"records\"} compares each.",
+            )
+        }
     }
 
     /// The names of the columns that are compared one by one.
