@@ -1,8 +1,9 @@
 //! The arguments of `near_dup_guard`, completed by the settings of its table.
 
-use crate::pg::{Recent, Row, base_type, recent, trigger::Call};
+use crate::pg::{Recent, Row, base_type, is_built_in, recent, trigger::Call};
 use crate::table::{
     DecisionTable, Options as Read, Settings, Table, Written, as_key, content, raise_wrong, refuse_option,
+    way_to_text,
 };
 use dedup_core::dedup::{Alike, Comparable, GUARD, Method};
 use dedup_core::features::TextRecipe;
@@ -74,7 +75,7 @@ pub(super) struct Verify {
 
 impl Verify {
     pub(super) fn text(&self, row: &Row) -> Option<String> {
-        content(self.method, self.columns.iter().map(|column| row.text(column)))
+        content(self.method, self.columns.iter().map(|column| cast(row, column)))
     }
 
     /// Whether a text can be near another.
@@ -87,6 +88,22 @@ impl Verify {
     pub(super) fn of_texts(&self, new: Option<&str>, old: Option<&str>) -> Option<f64> {
         self.alike.one(new?, old.filter(|old| self.has_words(old))?)
     }
+}
+
+/// A column as the index of its table has it: a boolean is cast to *true*, and written as *t*.
+fn cast(row: &Row, column: &str) -> Option<String> {
+    // SAFETY: the value is used while the row lives.
+    if let Some((value, typoid)) = unsafe { row.value(column) }
+        && let (pg_sys::CoercionPathType::COERCION_PATH_FUNC, function) = way_to_text(base_type(typoid))
+        && is_built_in(function)
+    {
+        // SAFETY: a function of PostgreSQL that makes text of a value of this type.
+        return unsafe {
+            let text = pg_sys::OidFunctionCall1Coll(function, pg_sys::DEFAULT_COLLATION_OID, value);
+            String::from_datum(text, false)
+        };
+    }
+    row.text(column)
 }
 
 /// The settings of a table, and their distance now.

@@ -22,7 +22,7 @@ pub(crate) use options::{
     Options, Written, as_jsonb, literal, parse_options, raise_wrong, read_options, refuse_option,
 };
 pub(crate) use pairs::{as_key, each_pair, key, two_ids};
-pub(crate) use relation::{Table, TableColumn, parts, table_name, table_named};
+pub(crate) use relation::{Table, TableColumn, parts, table_name, table_named, way_to_text};
 pub(crate) use settings::{Settings, chosen_by, has_doubled, refuse_hash};
 pub(crate) use source::{FINGERPRINTS, Source, Wanted, two_columns};
 pub(crate) use stored::{ID, KEEP};

@@ -347,7 +347,7 @@ fn follows_settings(base: pg_sys::Oid) -> bool {
 }
 
 /// How PostgreSQL casts a type that is no domain to text, and by which function if it is by one.
-pub(super) fn way_to_text(base: pg_sys::Oid) -> (pg_sys::CoercionPathType::Type, pg_sys::Oid) {
+pub(crate) fn way_to_text(base: pg_sys::Oid) -> (pg_sys::CoercionPathType::Type, pg_sys::Oid) {
     let mut function = pg_sys::InvalidOid;
     let explicit = pg_sys::CoercionContext::COERCION_EXPLICIT;
     // SAFETY: any pair of types is answered.

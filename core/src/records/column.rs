@@ -188,21 +188,23 @@ impl Column {
     /// The values of a column of this kind, in the rows of an order.
     fn new(at: usize, kind: Kind, values: &Strings, order: &[u32]) -> Column {
         // The value of each row as it is compared, by its hash.
-        let mut hashes: Vec<(u64, u32)> = Vec::new();
+        let (mut keys, mut hashes) = (Strings::default(), Vec::<(u64, u32)>::new());
         for (&row, place) in checked(order).zip(0..) {
             let key = key(kind, values.get(row as usize));
             if !key.is_empty() {
                 hashes.grow((city64(key.as_bytes()), place)).or_raise();
             }
+            keys.add(&key);
         }
         sort_unstable_by(&mut hashes, Ord::cmp);
         let ids = filled(NONE, order.len()).or_raise();
         let mut column = Column { at, kind, ids, ..Column::default() };
         for same in checked(hashes.chunk_by(|a, b| a.0 == b.0)) {
             same.iter().for_each(|it| column.ids[it.1 as usize] = column.hashes.len() as u32);
-            column.keys.add(&key(kind, values.get(order[same[0].1 as usize] as usize)));
+            column.keys.add(keys.get(same[0].1 as usize));
             column.hashes.grow(same[0].0).or_raise();
         }
+        drop(keys);
         column.prepare();
         column
     }
@@ -243,7 +245,7 @@ impl Column {
             filled: present,
             same,
             cap,
-            is_called: kind == Kind::Name && cap < 1.0 && with_digits * 2 < some.len(),
+            is_called: kind == Kind::Name && same <= IDENTIFIES && with_digits * 2 < some.len(),
             values: counted(&column.hashes, &counts),
             features: counted(&column.of_features, &of_features),
         };
@@ -402,9 +404,11 @@ impl Column {
         let weigh = |part: &&str| if is_spaceless { 1.0 } else { self.weight(part) };
         let weight = |parts: &[&str]| -> f32 { parts.iter().map(weigh).sum() };
         let share = |some: &[&str], all: &[&str]| weight(some) / weight(all).max(1e-9);
-        // KX 100 may be KX100.
+        // KX 100 may be KX100, and house 16 is not 160.
         let [one, other] = [own.concat(), open.concat()];
-        if !one.is_empty() && !other.is_empty() && (one.contains(&other) || other.contains(&one)) {
+        let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+        let is_in = |part: &str, whole: &str| !part.is_empty() && !is_number(part) && whole.contains(part);
+        if is_in(&one, &other) || is_in(&other, &one) {
             return whole;
         }
         let [own, open] = [share(&own, x), share(&open, y)];

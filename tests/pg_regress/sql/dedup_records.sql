@@ -138,6 +138,14 @@ CREATE TABLE visitor (id int PRIMARY KEY, name text, phone text, mail text, seen
 INSERT INTO visitor (id, name, phone, mail) SELECT g, md5(g::text), 5550000 + g * 37, g || '@x.org' FROM generate_series(1, 120) g;
 SELECT count(*) FROM dedup('visitor') WHERE id <> keeper;
 DROP TABLE visitor;
+-- A guard finds what the index has, in which a boolean is written out.
+CREATE TABLE member (id int PRIMARY KEY, name text, paid boolean);
+INSERT INTO member SELECT i, CASE WHEN i % 4 = 0 THEN 'Anna Abel' ELSE 'N' || md5(i::text) END, i % 100 = 1 FROM generate_series(1, 2000) i;
+SELECT count(*) FROM dedup_setup('member', '{"method": "records", "columns": ["name", "paid"]}');
+CREATE TRIGGER near_dup AFTER INSERT ON member FOR EACH ROW EXECUTE FUNCTION near_dup_guard();
+INSERT INTO member VALUES (3001, 'Anna Abel', true);
+INSERT INTO member VALUES (3002, 'Anna Abel', true);
+DROP TABLE member;
 DROP TABLE shop, shop_groups, shop_groups_merges, shop_groups_state;
 DROP FUNCTION word;
 DROP EXTENSION pg_dedup;
