@@ -404,11 +404,9 @@ impl Column {
         let weigh = |part: &&str| if is_spaceless { 1.0 } else { self.weight(part) };
         let weight = |parts: &[&str]| -> f32 { parts.iter().map(weigh).sum() };
         let share = |some: &[&str], all: &[&str]| weight(some) / weight(all).max(1e-9);
-        // KX 100 may be KX100, and house 16 is not 160.
+        // KX 100 may be KX100.
         let [one, other] = [own.concat(), open.concat()];
-        let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
-        let is_in = |part: &str, whole: &str| !part.is_empty() && !is_number(part) && whole.contains(part);
-        if is_in(&one, &other) || is_in(&other, &one) {
+        if !one.is_empty() && !other.is_empty() && (one.contains(&other) || other.contains(&one)) {
             return whole;
         }
         let [own, open] = [share(&own, x), share(&open, y)];
