@@ -120,7 +120,7 @@ impl Rows {
         self.values.iter_mut().zip(given).for_each(|(values, value)| values.add(value));
     }
 
-    /// What the columns are: running text that most rows have is compared alone, or a title that more have, if nothing else identifies;
+    /// What the columns are: running text that most rows have is compared alone, or a title that all have and most alone, if nothing else identifies;
     /// otherwise all are those of records, if two identify or by chance few rows agree in all.
     pub fn look(&self) -> Look {
         // Copies are no evidence of what agrees by chance.
@@ -145,13 +145,23 @@ impl Rows {
         });
         match (&texts[..], &identify[..]) {
             _ if rows < FEWEST => Look::Unclear,
-            (_, &[title]) if !has_full_text && titles.contains(&title) => Look::Title(title),
+            (_, &[title]) if !has_full_text && titles.contains(&title) && self.stand_alone(title, &order) => {
+                Look::Title(title)
+            }
             (&[text], _) => Look::Text(text),
             ([], _) if identify.len() > 1 || agree.product::<f64>() * rows as f64 <= ALIKE => {
                 Look::Records(identify)
             }
             _ => Look::Unclear,
         }
+    }
+
+    /// Whether most rows have a value there that no other has: courses of many days do not.
+    fn stand_alone(&self, column: usize, order: &[u32]) -> bool {
+        let values = &self.values[column];
+        let mut values: Vec<&str> = collect(order.iter().map(|&row| values.get(row as usize))).or_raise();
+        sort_unstable_by(&mut values, Ord::cmp);
+        values.chunk_by(|a, b| a == b).filter(|it| it.len() == 1).count() * 2 >= order.len()
     }
 
     /// Takes the side of each row: only rows of two sides are compared, and learned from.

@@ -75,11 +75,15 @@ impl Field {
         level > 0 && usize::from(level) < self.top
     }
 
-    /// Whether a level is of another date, of a name with other words where most names have versions, or of another year in a
+    /// Whether a level is of another date, where these identify or one thing seldom has two of one, of a name with other words where most names have versions, or of another year in a
     /// series of them, which is not all in which the rows differ.
     fn is_another(&self, level: u8, differing: usize) -> bool {
         match self.kind {
-            Some(Kind::Date) => self.cap < 1.0 && [1, 2].contains(&level),
+            Some(Kind::Date) if self.cap < 1.0 => [1, 2].contains(&level),
+            // Less often one than by chance: the days of one course are others.
+            Some(Kind::Date) => {
+                self.in_series && self.differs(level) && 2.0 * self.m[self.top] < self.u[self.top]
+            }
             Some(Kind::Name) => self.in_series && (1..SLIP).contains(&level),
             Some(Kind::Number { small: true }) => self.in_series && self.differs(level) && differing > 1,
             _ => false,
