@@ -691,3 +691,45 @@ fn days_of_one_course_stay_apart() {
     let gone = (0..rows.len()).filter(|&row| keepers[row] as usize != row).count();
     assert_eq!(gone, 0);
 }
+
+/// Protects flats of one owner and branches in one street: names that differ in a number alone are others, whatever the rest agrees in.
+#[test]
+fn numbers_tell_addresses_apart() {
+    let word = |at: usize, salt: u64| {
+        mix64((at as u64) << 8 | salt)
+            .to_string()
+            .bytes()
+            .take(7)
+            .map(|byte| char::from(byte + 49))
+            .collect::<String>()
+    };
+    let chinese = |at: usize, salt: u64| {
+        (0..3)
+            .map(|of| {
+                char::from_u32(0x4e00 + (mix64((at as u64) << 8 | salt << 2 | of) % 900) as u32).unwrap()
+            })
+            .collect::<String>()
+    };
+    let forms: [&dyn Fn(usize, usize) -> String; 4] = [
+        &|at, flat| format!("{} {} Street, flat {flat}", at % 190, word(at % 300, 1)),
+        &|at, flat| format!("flat {flat}, house {} at the corner of {} Street", at % 190, word(at % 300, 1)),
+        &|at, flat| format!("{}路{}号{}室", chinese(at % 300, 1), 10 + at % 90, 400 + flat),
+        &|at, branch| {
+            format!("{} {} {}", 16 * [1, 10][branch - 1], word(at % 300, 1), ["Street", "St."][branch - 1])
+        },
+    ];
+    for (form, number) in forms.iter().zip(0..) {
+        let of = |at: usize, flat| {
+            [form(at, flat), format!("{} {}", word(at % 120, 2), word(at, 3)), word(at % 30, 4)]
+                .map(Some)
+                .to_vec()
+        };
+        let most = if number == 3 { 2 } else { 4 };
+        let rows: Vec<Row> = (0..400)
+            .flat_map(|at| (1..=1 + at % most).map(move |flat| (at, flat)))
+            .map(|(at, flat)| of(at, flat))
+            .collect();
+        let keepers = keepers(&rows);
+        assert_eq!((0..rows.len()).filter(|&row| keepers[row] as usize != row).count(), 0, "{}", form(7, 2));
+    }
+}

@@ -126,6 +126,17 @@ fn parts(key: &str) -> Option<([&str; MOST_WORDS], usize)> {
     Some((all, count))
 }
 
+/// Whether two names that differ do so in their numbers alone.
+fn differ_in_numbers(names: [&str; 2]) -> bool {
+    let [a, b] = names.map(|name| name.bytes().filter(|byte| !byte.is_ascii_digit()));
+    a.eq(b)
+}
+
+/// Whether words are all numbers, and there is one.
+fn are_numbers(words: &[&str]) -> bool {
+    !words.is_empty() && words.iter().all(|word| word.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
 /// Whether two words may be one: equal, shortened or mistyped; numbers are what they are.
 fn are_one_word(a: &str, b: &str) -> bool {
     let is_number = |word: &str| word.bytes().any(|byte| byte.is_ascii_digit());
@@ -367,6 +378,10 @@ impl Column {
         if self.kind == Kind::Text {
             return cosine;
         }
+        // House 16 is not house 160, nor flat 1 flat 2, however common these numbers are.
+        if differ_in_numbers(values.map(|value| self.keys.get(value))) {
+            return 0.0;
+        }
         let Some((distance, length)) = self.distance(values) else { return cosine };
         let equal = 1.0 - distance as f64 / length as f64;
         let mistyped = if distance <= 1 && equal >= MISTYPED.1 { MISTYPED.0 } else { 0.0 };
@@ -404,6 +419,9 @@ impl Column {
         let weigh = |part: &&str| if is_spaceless { 1.0 } else { self.weight(part) };
         let weight = |parts: &[&str]| -> f32 { parts.iter().map(weigh).sum() };
         let share = |some: &[&str], all: &[&str]| weight(some) / weight(all).max(1e-9);
+        if are_numbers(&own) && are_numbers(&open) {
+            return 0.0;
+        }
         // KX 100 may be KX100.
         let [one, other] = [own.concat(), open.concat()];
         if !one.is_empty() && !other.is_empty() && (one.contains(&other) || other.contains(&one)) {

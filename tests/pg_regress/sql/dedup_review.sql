@@ -57,9 +57,9 @@ SELECT details FROM dedup_settings WHERE tbl = 'lamp'::regclass ORDER BY version
 -- Records: answers say what agreement in each column is worth, to all functions. Copies keep maker and parts of the name, never the room;
 -- in one room devices of a maker are others.
 CREATE TABLE device (id integer PRIMARY KEY, name text, maker text, room text);
-INSERT INTO device SELECT i, substr(w, 1, 5) || ' ' || substr(w, 6, 4) || ' ' || substr(w, 10, 6), 'maker ' || i % 40, 'room ' || i / 3
+INSERT INTO device SELECT i, substr(w, 1, 5) || ' ' || substr(w, 6, 4) || ' ' || substr(w, 10, 6), 'maker ' || i % 40, 'room ' || translate((i / 3)::text, '0123456789', 'abcdefghij')
     FROM generate_series(1, 300) i, translate(md5(i::text), '0123456789', 'ghijklmnop') w;
-INSERT INTO device SELECT 1000 + id, split_part(name, ' ', 1) || ' ' || split_part(name, ' ', 3), maker, 'room ' || id * 7 % 97 FROM device WHERE id % 2 = 0;
+INSERT INTO device SELECT 1000 + id, split_part(name, ' ', 1) || ' ' || split_part(name, ' ', 3), maker, 'room ' || translate((id * 7 % 97)::text, '0123456789', 'abcdefghij') FROM device WHERE id % 2 = 0;
 INSERT INTO device SELECT 2000 + id, split_part(name, ' ', 1) || ' ' || substr(md5(id::text), 1, 4), maker, room FROM device WHERE id % 5 = 1 AND id < 1000;
 CREATE FUNCTION is_copy(a bigint, b bigint) RETURNS boolean LANGUAGE sql RETURN a % 1000 = b % 1000 AND a / 1000 + b / 1000 = 1;
 CREATE VIEW judged AS SELECT count(*) FILTER (WHERE is_copy(id, keeper)) AS "right", count(*) FILTER (WHERE NOT is_copy(id, keeper)) AS wrong
