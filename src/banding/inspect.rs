@@ -113,7 +113,10 @@ fn banding_check(index: pg_sys::Oid, heapallindexed: bool) {
         // A concurrent build waits for those of its own server, and of a standby it knows none.
         let description = &*(*open.index.rd_indextuple).t_data;
         let is_later = ((*open.index.rd_index).indcheckxmin || pg_sys::RecoveryInProgress())
-            && !pg_sys::TransactionIdPrecedes(pg_sys::HeapTupleHeaderGetXmin(description), (*snapshot).xmin);
+            && !pg_sys::TransactionIdPrecedes(
+                pg_sys::submodules::htup::HeapTupleHeaderGetXmin(description),
+                (*snapshot).xmin,
+            );
         if heapallindexed && is_later && !is_read_committed() {
             raise_with_detail(
                 PgSqlErrorCode::ERRCODE_T_R_SERIALIZATION_FAILURE,
