@@ -1,7 +1,9 @@
 //! What is measured of texts and fingerprints, and what is suggested by it.
 
+use dedup_core::details::Kinds;
 use dedup_core::evaluate::{
     Background, Chance, Profile, RadiusRow, Score, Suggestion, TextSample, pairs_within, weighed,
+    without_copies,
 };
 use dedup_core::external::MemoryHost;
 use dedup_core::features::{Extractor, TextRecipe};
@@ -9,6 +11,7 @@ use dedup_core::fingerprint::{Prints, hamming};
 use dedup_core::groups::PairSearch;
 use dedup_core::random::SplitMix64;
 use dedup_core::similarity::{Overlap, numbers};
+use dedup_core::text::Normal;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -257,6 +260,45 @@ fn words_that_most_texts_have_weigh_less() {
         .collect();
     assert_eq!(weighed(&recipe, &prose), None);
     assert_eq!(weighed(&recipe, &letters[..50]), None);
+}
+
+/// Protects letters that thousands sign: fingerprints by what few texts say would be by the names alone, and divide the copies.
+#[test]
+fn copies_of_one_letter_are_no_letters_of_one_form() {
+    let word = |at: u64| {
+        let letters = SplitMix64::new(at)
+            .next()
+            .to_string()
+            .bytes()
+            .take(7)
+            .map(|byte| char::from(byte + 49))
+            .collect::<String>();
+        letters[..1].to_uppercase() + &letters[1..]
+    };
+    let letters = |matters: u64, estates: bool| -> Vec<String> {
+        let letter = |row: u64| {
+            let says =
+                (0..40).map(|at| word(row % matters * 100 + at).to_lowercase()).collect::<Vec<_>>().join(" ");
+            let estate = if estates {
+                format!(" The lift of {} Court is broken.", word(row + 50_000))
+            } else {
+                String::new()
+            };
+            format!(
+                "Dear Councillor,\n\nplease see to it that {says}.{estate}\n\nYours sincerely,\n{} {}",
+                word(row + 10_000),
+                word(row + 20_000)
+            )
+        };
+        (0..400).map(letter).collect()
+    };
+    let unlike = |texts: &[String]| {
+        without_copies(texts, 5, 0.5, Kinds { slots: true, ..Kinds::NAMES }, Normal::default())
+            .map(|it| it.len())
+    };
+    assert_eq!([1, 4].map(|matters| unlike(&letters(matters, false))), [Some(1), Some(4)]);
+    assert_eq!(unlike(&letters(1, true)), None, "each is about an estate of its own");
+    assert_eq!(unlike(&letters(400, false)), None, "none are alike");
 }
 
 /// Protects tables of short texts of few words: all would be compared with each other, for minutes. Not those of many copies.

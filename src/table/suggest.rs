@@ -13,8 +13,8 @@ use crate::pg::{
     unwrap_or_raise,
 };
 use dedup_core::dedup::{Method, Written};
-use dedup_core::details::{Learner, Statistics};
-use dedup_core::evaluate::{Background, ByRows, Profile, RadiusRow, TextSample, weighed};
+use dedup_core::details::{Kinds, Learner, Statistics};
+use dedup_core::evaluate::{Background, ByRows, Profile, RadiusRow, TextSample, weighed, without_copies};
 use dedup_core::features::TextRecipe;
 use dedup_core::fingerprint::Prints;
 use dedup_core::records::{Look, Model, Records, Rows};
@@ -60,7 +60,7 @@ impl Sampler {
             return None;
         }
         let mut suggestion = profile.suggest(&sample, texts);
-        let calibrated = |recipe: &Value| {
+        let calibrated_by = |sample: &[&str], recipe: &Value| {
             let mut background = match &prints {
                 Some(prints) => Background::measure(&prints[..]),
                 None => {
@@ -73,17 +73,28 @@ impl Sampler {
             background.rows = texts;
             (background.calibrate(), background)
         };
+        let all: Vec<&str> = sample.iter().map(String::as_str).collect();
+        let calibrated = |recipe: &Value| calibrated_by(&all, recipe);
         let (mut calibration, mut background) = calibrated(recipe.unwrap_or(&suggestion.recipe));
         let is_open = recipe.is_none() && prints.is_none() && !suggestion.short && !suggestion.framed;
         if is_open
             && f64::from(calibration.once) < suggestion.expected_distance
             && let Some(recipe) = weighed(&suggestion.recipe, &sample)
         {
-            let by_words = calibrated(&recipe);
-            if by_words.0.once > calibration.once {
-                (calibration, background) = by_words;
-                suggestion.recipe = recipe;
-                suggestion.reason += " Most of what a text says many others say: words that many have count less (dedup_suggest lists them).";
+            let kinds = Kinds::parse(DETAILS).unwrap_or_else(|_| unreachable!("these are kinds"));
+            let normal =
+                TextRecipe::resolved(&recipe, &Database).unwrap_or_else(|error| raise_recipe(error)).normal;
+            let (n, threshold) = (suggestion.n as usize, suggestion.threshold);
+            if let Some(unlike) = without_copies(&sample, n, threshold, kinds, normal) {
+                (calibration, background) = calibrated_by(&unlike, &suggestion.recipe);
+                suggestion.reason += " Most that are alike are copies of each other.";
+            } else {
+                let by_words = calibrated(&recipe);
+                if by_words.0.once > calibration.once {
+                    (calibration, background) = by_words;
+                    suggestion.recipe = recipe;
+                    suggestion.reason += " Most of what a text says many others say: words that many have count less (dedup_suggest lists them).";
+                }
             }
         }
         let distance = calibration.once;

@@ -139,7 +139,7 @@ pub(super) fn steps_of_join<T: AsRef<str>>(texts: &[T], n: usize, least: f64, ro
 }
 
 /// The n-grams of a text as numbers, `None` if there are none.
-fn grams(text: &str, n: usize) -> Option<Vec<u64>> {
+pub(super) fn grams(text: &str, n: usize) -> Option<Vec<u64>> {
     let mut grams = Ngrams::of(text).set(n, |gram| city64(gram.as_bytes()));
     // Many sets are kept side by side.
     grams.shrink_to_fit();

@@ -17,4 +17,4 @@ pub use refit::{Refit, refit};
 pub use sample::TextSample;
 pub use score::Score;
 pub use suggest::{Profile, Suggestion, emptying};
-pub use weigh::weighed;
+pub use weigh::{weighed, without_copies};

@@ -1,13 +1,21 @@
 //! Weights of the words that many texts of a table have (P3, inverse document frequency).
 //!
 //! Letters by one form differ in a few words of a hundred. Fingerprints by all of them are near each other whatever the
-//! letters are about; by the words that few texts have they are as far apart as unrelated texts are.
+//! letters are about; by the words that few texts have they are as far apart as unrelated texts are. So are the copies of one
+//! letter that thousands sign, which must not be.
 
+use super::chance::grams;
+use crate::dedup::Alike;
+use crate::details::{Kinds, Learner};
 use crate::features::{Extractor, TextRecipe};
 use crate::interrupt::{checked, sort_unstable_by};
 use crate::memory::{OrRaise, Room, collect, copy_str};
+use crate::random::SplitMix64;
+use crate::similarity::Overlap;
+use crate::text::Normal;
 use rustc_hash::FxHashMap;
 use serde_json::{Map, Value};
+use std::sync::Arc;
 
 /// Texts that are looked at, at most.
 const TEXTS: usize = 4_000;
@@ -19,6 +27,50 @@ const COMMON: f64 = 0.02;
 const MOST: f64 = 0.6;
 /// Words that are weighed, at most.
 const WORDS: usize = 1_000;
+
+/// Random pairs of which those that are alike are judged, and how many of these show something.
+const PAIRS: usize = 1_000;
+const FEW: usize = 20;
+/// Texts no two of which are alike, at most, and among how many they are looked for.
+const UNLIKE: (usize, usize) = (100, 1_000);
+
+/// Some texts no two of which are alike, where most that are, by their `n`-grams from a `threshold` on, are copies that differ in no
+/// detail of these kinds. `None`: they are texts of one form about other things.
+pub fn without_copies(
+    texts: &[String],
+    n: usize,
+    threshold: f64,
+    kinds: Kinds,
+    normal: Normal,
+) -> Option<Vec<&str>> {
+    let texts: Vec<&str> =
+        collect(checked(texts).step_by(texts.len().div_ceil(TEXTS).max(1)).map(AsRef::as_ref)).or_raise();
+    let mut learner = Learner::default();
+    texts.iter().for_each(|text| learner.add(&normal.plain(text)));
+    let statistics = Some(Arc::new(learner.learn(n)));
+    let alike = Alike { similarity: threshold, n, details: Some(kinds), normal, statistics, weighed: false };
+    let (mut random, mut near, mut same) = (SplitMix64::new(0x5EED), 0, 0);
+    for _ in checked(0..PAIRS) {
+        let [a, b] = [random.below(texts.len()), random.below(texts.len())].map(|at| texts[at]);
+        // Equal texts are no evidence.
+        if a != b && alike.likeness(a, b) >= threshold {
+            near += 1;
+            same += usize::from(alike.one(a, b).is_some());
+        }
+    }
+    if near < FEW || 2 * same < near {
+        return None;
+    }
+    let (mut unlike, mut sets) = (Vec::new(), Vec::<Vec<u64>>::new());
+    for text in checked(&texts).step_by(texts.len().div_ceil(UNLIKE.1)) {
+        let Some(set) = grams(text, n).filter(|_| unlike.len() < UNLIKE.0) else { continue };
+        if sets.iter().all(|other| Overlap::of_sorted(&set, other).jaccard() < threshold) {
+            unlike.push(*text);
+            sets.push(set);
+        }
+    }
+    Some(unlike)
+}
 
 /// A recipe in which the words that many of some texts have weigh (ln(N / df) / ln N)², in hundredths and one at least, of N texts
 /// of which df have it: not squared, the hundred words of one of twelve forms outweigh the few in its slots. `None`: of most
