@@ -6,6 +6,8 @@
 # newest server under /usr/lib/postgresql is taken.
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+# Programs are looked for there, whatever cargo's configuration says.
+export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$root/target}
 
 say() {
     if [[ -t 1 ]]; then
@@ -190,7 +192,7 @@ run_shown() {
 install_extension() {
     local log privilege=(as_root)
     say "Building pg_dedup for PostgreSQL $pg_version"
-    [[ -d $root/target/${BUILD_PROFILE:-release} ]] || note "the first time this takes some minutes"
+    [[ -d $CARGO_TARGET_DIR/${BUILD_PROFILE:-release} ]] || note "the first time this takes some minutes"
     log=$(mktemp)
     run_shown "$log" as_builder make -C "$root" PG_CONFIG="$PG_CONFIG" PROGRAMS="$*" ${1:+programs} all
     say "Installing into $("$PG_CONFIG" --pkglibdir) and $("$PG_CONFIG" --sharedir)/extension"
