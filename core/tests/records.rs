@@ -733,3 +733,35 @@ fn numbers_tell_addresses_apart() {
         assert_eq!((0..rows.len()).filter(|&row| keepers[row] as usize != row).count(), 0, "{}", form(7, 2));
     }
 }
+
+/// Protects second records whose number is written otherwise, and those that came on another day: these are no flats and no courses.
+#[test]
+fn numbers_written_otherwise_and_days_of_loads_tell_nothing() {
+    type Form = fn(usize) -> String;
+    let forms: [[Form; 2]; 4] = [
+        [|at| format!("1,{:03}", at % 900), |at| format!("1{:03}", at % 900)],
+        [|at| format!("{}", 1 + at % 9), |at| format!("0{}", 1 + at % 9)],
+        [|at| format!("{}.{} kg", at % 9, 1 + at % 7), |at| format!("{}.{}0 kg", at % 9, 1 + at % 7)],
+        [
+            |at| format!("{} x {}", 10 + at % 40, 60 + at % 39),
+            |at| format!("{} x {}", 60 + at % 39, 10 + at % 40),
+        ],
+    ];
+    for [first, second] in forms {
+        let mut rows = made(800, &[(2, 9000), (1, 30), (1, 9000)]);
+        let add = |(row, at): (&mut Row, usize)| {
+            row[0] = row[0].as_ref().map(|name| format!("{name} {}", first(at)))
+        };
+        rows.iter_mut().zip(0..).for_each(add);
+        for at in 0..120 {
+            let mut row = rows[at].clone();
+            row[0] = row[0].as_ref().map(|name| name.replace(&first(at), &second(at)));
+            row.push(Some("2026-02-01".into()));
+            rows.push(row);
+        }
+        rows[..800].iter_mut().for_each(|row| row.push(Some("2026-01-01".into())));
+        let keepers = keepers(&rows);
+        let found = (0..120).filter(|at| keepers[800 + at] == *at as u32).count();
+        assert!(found >= 118, "{found} of 120, as {}", second(7));
+    }
+}

@@ -97,7 +97,7 @@ pub(super) fn find_in<B: FnOnce(&[Column]) -> E, E: FnMut(&Values<'_>, &mut Vec<
     if let Some(sampler) = sampler {
         let near = |row: &usize| rows.has_fp(*row);
         let prints = || (0..rows.count()).filter(near).map(|row| rows.fps[row]).take(SAMPLE).collect();
-        let chosen = sampler.suggest(written.get("recipe"), options.fp.as_ref().map(|_| prints()));
+        let chosen = sampler.suggest(Some(&written), options.fp.as_ref().map(|_| prints()));
         if guess.is_some_and(|guess| !guess.is(chosen.as_ref().map(|chosen| &chosen.recipe))) {
             checked(&mut rows.kinds)
                 .filter(|kind| **kind == Comparable::Near)

@@ -112,7 +112,7 @@ impl<'t> Plan<'t> {
         let mut all_but_details = options.clone();
         all_but_details.add("details", json!([]));
         let needs = all_but_details.lets_texts_choose();
-        let suggested = if needs { sample(&self.texts()).suggest(None, None) } else { None };
+        let suggested = if needs { sample(&self.texts()).suggest(Some(&options), None) } else { None };
         let empty = if needs { suggested.is_none() } else { kept.is_some_and(|kept| kept.empty) };
         if let Some(mut it) = suggested {
             let recipe = options.get("recipe").unwrap_or(&it.recipe);
@@ -120,8 +120,10 @@ impl<'t> Plan<'t> {
                 it.method = Method::Fingerprint;
             }
             if !options.has("distance") {
-                if options.has("recipe") || !self.recipes.iter().all(Value::is_null) {
+                if !self.recipes.iter().all(Value::is_null) {
                     (it.distance, it.by_rows) = self.measured(recipe);
+                }
+                if options.has("recipe") || !self.recipes.iter().all(Value::is_null) {
                     it.reason.clear();
                 }
                 distances = Some(it.by_rows.clone());

@@ -47,9 +47,10 @@ impl Sampler {
         self.0.add(content);
     }
 
-    /// Settings for the texts; `None` if there is no text. The distance is that for `prints`, if there are some, else for
-    /// fingerprints by `recipe`, or by what is suggested.
-    pub(crate) fn suggest(self, recipe: Option<&Value>, prints: Option<Vec<u64>>) -> Option<Suggested> {
+    /// Settings for the texts beside what is written; `None` if there is no text. The distance is that for `prints`, if there are
+    /// some, else for fingerprints by the recipe that is written or suggested.
+    pub(crate) fn suggest(self, written: Option<&Written>, prints: Option<Vec<u64>>) -> Option<Suggested> {
+        let recipe = written.and_then(|it| it.get("recipe"));
         let seen = self.0.seen;
         let sample = self.0.texts();
         let mut profile = Profile::default();
@@ -76,25 +77,31 @@ impl Sampler {
         let all: Vec<&str> = sample.iter().map(String::as_str).collect();
         let calibrated = |recipe: &Value| calibrated_by(&all, recipe);
         let (mut calibration, mut background) = calibrated(recipe.unwrap_or(&suggestion.recipe));
-        let is_open = recipe.is_none() && prints.is_none() && !suggestion.short && !suggestion.framed;
+        let is_plain = recipe.is_none_or(|recipe| *recipe == suggestion.recipe);
+        let is_open = is_plain && prints.is_none() && !suggestion.short && !suggestion.framed;
         if is_open
             && f64::from(calibration.once) < suggestion.expected_distance
-            && let Some(recipe) = weighed(&suggestion.recipe, &sample)
+            && let Some(weighed) = weighed(&suggestion.recipe, &sample)
         {
-            let kinds = Kinds::parse(DETAILS).unwrap_or_else(|_| unreachable!("these are kinds"));
-            let normal =
-                TextRecipe::resolved(&recipe, &Database).unwrap_or_else(|error| raise_recipe(error)).normal;
-            let (n, threshold) = (suggestion.n as usize, suggestion.threshold);
-            if let Some(unlike) = without_copies(&sample, n, threshold, kinds, normal) {
+            let by_words = calibrated(&weighed);
+            let unlike = || {
+                let (n, least) = (suggestion.n as usize, suggestion.threshold);
+                // By other details, or nearly equal texts, copies may be none.
+                let details = written.and_then(|it| it.get("details")).is_none_or(|it| *it == json!(DETAILS));
+                let similarity = written.and_then(|it| it.share("similarity")).is_none_or(|it| it <= least);
+                let kinds = Kinds::parse(DETAILS).ok().filter(|_| details && similarity)?;
+                let normal = TextRecipe::resolved(&weighed, &Database).ok()?.normal;
+                without_copies(&sample, n, least, kinds, normal)
+            };
+            if by_words.0.once <= calibration.once {
+                // They would find no more.
+            } else if let Some(unlike) = unlike() {
                 (calibration, background) = calibrated_by(&unlike, &suggestion.recipe);
-                suggestion.reason += " Most that are alike are copies of each other.";
-            } else {
-                let by_words = calibrated(&recipe);
-                if by_words.0.once > calibration.once {
-                    (calibration, background) = by_words;
-                    suggestion.recipe = recipe;
-                    suggestion.reason += " Most of what a text says many others say: words that many have count less (dedup_suggest lists them).";
-                }
+                suggestion.reason += " Nearly all that are alike are copies of each other.";
+            } else if recipe.is_none() {
+                (calibration, background) = by_words;
+                suggestion.recipe = weighed;
+                suggestion.reason += " Most of what a text says many others say: words that many have count less (dedup_suggest lists them).";
             }
         }
         let distance = calibration.once;

@@ -30,12 +30,14 @@ const WORDS: usize = 1_000;
 
 /// Random pairs of which those that are alike are judged, and how many of these show something.
 const PAIRS: usize = 1_000;
-const FEW: usize = 20;
+const FEW: u32 = 20;
+/// The share of them that are copies where nearly all are: the others are compared too, each with each.
+const COPIES: f64 = 0.95;
 /// Texts no two of which are alike, at most, and among how many they are looked for.
 const UNLIKE: (usize, usize) = (100, 1_000);
 
-/// Some texts no two of which are alike, where most that are, by their `n`-grams from a `threshold` on, are copies that differ in no
-/// detail of these kinds. `None`: they are texts of one form about other things.
+/// Some texts no two of which are alike, where nearly all pairs that are, by their `n`-grams from a `threshold` on, are copies that
+/// differ in no detail of these kinds. `None`: some are texts of one form about other things.
 pub fn without_copies(
     texts: &[String],
     n: usize,
@@ -43,13 +45,18 @@ pub fn without_copies(
     kinds: Kinds,
     normal: Normal,
 ) -> Option<Vec<&str>> {
-    let texts: Vec<&str> =
-        collect(checked(texts).step_by(texts.len().div_ceil(TEXTS).max(1)).map(AsRef::as_ref)).or_raise();
+    let mut random = SplitMix64::new(0x5EED);
+    // In no order: what comes in turn would be seen in part.
+    let texts: Vec<&str> = match texts.len() {
+        all if all <= TEXTS => collect(checked(texts).map(String::as_str)),
+        all => collect(checked(0..TEXTS).map(|_| texts[random.below(all)].as_str())),
+    }
+    .or_raise();
     let mut learner = Learner::default();
     texts.iter().for_each(|text| learner.add(&normal.plain(text)));
     let statistics = Some(Arc::new(learner.learn(n)));
     let alike = Alike { similarity: threshold, n, details: Some(kinds), normal, statistics, weighed: false };
-    let (mut random, mut near, mut same) = (SplitMix64::new(0x5EED), 0, 0);
+    let (mut near, mut same) = (0, 0);
     for _ in checked(0..PAIRS) {
         let [a, b] = [random.below(texts.len()), random.below(texts.len())].map(|at| texts[at]);
         // Equal texts are no evidence.
@@ -58,11 +65,11 @@ pub fn without_copies(
             same += usize::from(alike.one(a, b).is_some());
         }
     }
-    if near < FEW || 2 * same < near {
+    if near < FEW || (same as f64) < COPIES * f64::from(near) {
         return None;
     }
     let (mut unlike, mut sets) = (Vec::new(), Vec::<Vec<u64>>::new());
-    for text in checked(&texts).step_by(texts.len().div_ceil(UNLIKE.1)) {
+    for text in checked(&texts).take(UNLIKE.1) {
         let Some(set) = grams(text, n).filter(|_| unlike.len() < UNLIKE.0) else { continue };
         if sets.iter().all(|other| Overlap::of_sorted(&set, other).jaccard() < threshold) {
             unlike.push(*text);

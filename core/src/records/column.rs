@@ -126,15 +126,36 @@ fn parts(key: &str) -> Option<([&str; MOST_WORDS], usize)> {
     Some((all, count))
 }
 
-/// Whether two names that differ do so in their numbers alone.
+/// Whether two names that differ do so in their numbers alone, and these are not the same written otherwise.
 fn differ_in_numbers(names: [&str; 2]) -> bool {
     let [a, b] = names.map(|name| name.bytes().filter(|byte| !byte.is_ascii_digit()));
-    a.eq(b)
+    a.eq(b) && !have_same_numbers(names)
 }
 
 /// Whether words are all numbers, and there is one.
 fn are_numbers(words: &[&str]) -> bool {
     !words.is_empty() && words.iter().all(|word| word.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+/// Whether the numbers of two names are the same: 1 200 and 1200, 9 and 09, 2 5 and 2 50 (decimals), 10 20 and 20 10.
+fn have_same_numbers(names: [&str; 2]) -> bool {
+    let digits = |name: &str| name.bytes().filter(u8::is_ascii_digit).collect::<Vec<u8>>();
+    let numbers = |name: &'_ str| {
+        let mut is_decimal = false;
+        let mut numbers: Vec<String> = Vec::new();
+        for word in name.split(|c: char| !c.is_ascii_digit()) {
+            let number = word.trim_start_matches('0');
+            let number = if is_decimal { number.trim_end_matches('0') } else { number };
+            is_decimal = !word.is_empty();
+            if is_decimal {
+                numbers.push(number.to_owned());
+            }
+        }
+        numbers.sort_unstable();
+        numbers
+    };
+    let [a, b] = names;
+    digits(a) == digits(b) || numbers(a) == numbers(b)
 }
 
 /// Whether two words may be one: equal, shortened or mistyped; numbers are what they are.
@@ -419,7 +440,7 @@ impl Column {
         let weigh = |part: &&str| if is_spaceless { 1.0 } else { self.weight(part) };
         let weight = |parts: &[&str]| -> f32 { parts.iter().map(weigh).sum() };
         let share = |some: &[&str], all: &[&str]| weight(some) / weight(all).max(1e-9);
-        if are_numbers(&own) && are_numbers(&open) {
+        if are_numbers(&own) && are_numbers(&open) && !have_same_numbers(keys) {
             return 0.0;
         }
         // KX 100 may be KX100.

@@ -39,6 +39,10 @@ const SERIES: f64 = 0.5;
 const VERSIONS: f64 = 0.1;
 /// As [`SERIES`], of years and other small numbers, which seldom tell things apart by themselves.
 const YEARS: f64 = 0.8;
+/// Pairs of one thing for each row from which on days tell apart that those differ in.
+const DAYS: f64 = 0.4;
+/// Pairs that would agree in them by chance, below which that shows nothing.
+const EXPECTED_DAYS: f64 = 5.0;
 /// Patterns of differences that are told, at most.
 const APART: usize = 3;
 /// Rounds, how many of them before m is learned, and before further copies may be chance; that is counted in every fourth.
@@ -311,8 +315,12 @@ impl Learning {
     fn count_apart(&self, model: &mut Weights, posteriors: &[f64]) {
         let mut counts: FxHashMap<u64, usize> = FxHashMap::default();
         let all = self.pairs.levels.chunks_exact(model.fields.len()).zip(posteriors);
-        for (levels, _) in checked(all).filter(|it| *it.1 < 0.5) {
-            let pattern = model.pattern(levels);
+        for (levels, posterior) in checked(all) {
+            let days = model.days(levels);
+            if *posterior >= 0.5 && days == 0 {
+                continue;
+            }
+            let pattern = model.pattern(levels) | days;
             let known = model.fields.iter().zip(levels).zip(0..).filter(|it| it.0.0.cap < 1.0 && *it.0.1 > 0);
             let rest = || known.clone().filter(|it| pattern >> it.1 & 1 == 0);
             if pattern != 0
@@ -411,8 +419,10 @@ impl Learning {
     /// m, of each column by the pairs that were found without it.
     fn learn_m(&self, model: &mut Weights, posteriors: &[f64]) {
         let width = model.fields.len();
+        let are_many = posteriors.iter().sum::<f64>() * self.each >= DAYS * (2.0 * self.all).sqrt();
         for (at, field) in model.fields.iter_mut().enumerate() {
-            let mut m = expected(field.top, field.cap).map(|share| share * PRIOR);
+            let first = expected(field.top, field.cap).map(|share| share * PRIOR);
+            let mut m = first;
             let bit = self.bits.get(at).copied().unwrap_or_default();
             for (number, posterior) in checked(posteriors.iter().enumerate()) {
                 let level = usize::from(self.pairs.levels[number * width + at]);
@@ -420,7 +430,15 @@ impl Learning {
                     m[level] += posterior;
                 }
             }
+            let seen: f64 = m.iter().sum::<f64>() - PRIOR;
+            let (same, by_chance) = (m[field.top] - first[field.top], seen * field.u[field.top]);
             let m = normalized(m);
+            // Of few values, less often one than by chance: the days of courses, where most rows are of such.
+            if field.kind == Some(Kind::Date) && field.cap >= 1.0 {
+                field.in_series = are_many && 2.0 * same < by_chance && by_chance >= EXPECTED_DAYS;
+                field.m = field.capped(m);
+                continue;
+            }
             field.in_series |= match field.kind {
                 Some(Kind::Date | Kind::Code) => m[field.top] < SERIES,
                 // Two catalogues have titles of their own.

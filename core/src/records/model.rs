@@ -80,10 +80,7 @@ impl Field {
     fn is_another(&self, level: u8, differing: usize) -> bool {
         match self.kind {
             Some(Kind::Date) if self.cap < 1.0 => [1, 2].contains(&level),
-            // Less often one than by chance: the days of one course are others.
-            Some(Kind::Date) => {
-                self.in_series && self.differs(level) && 2.0 * self.m[self.top] < self.u[self.top]
-            }
+            Some(Kind::Date) => self.in_series && self.differs(level),
             Some(Kind::Name) => self.in_series && (1..SLIP).contains(&level),
             Some(Kind::Number { small: true }) => self.in_series && self.differs(level) && differing > 1,
             _ => false,
@@ -136,6 +133,14 @@ impl Weights {
             self.fields.iter().zip(levels).filter(|(field, level)| field.is_called && **level > 0).peekable();
         let is_called_otherwise = names.peek().is_some() && names.all(|(_, &level)| level == 1);
         if is_another || is_called_otherwise { kept.min(ANOTHER) } else { kept }
+    }
+
+    /// The columns of days of one course in which a pair differs.
+    pub fn days(&self, levels: &[u8]) -> u64 {
+        let is_day = |field: &Field| field.kind == Some(Kind::Date) && field.cap >= 1.0 && field.in_series;
+        let bits = self.fields.iter().zip(levels).enumerate();
+        bits.filter(|(_, (field, level))| is_day(field) && field.differs(**level))
+            .fold(0, |bits, (at, _)| bits | 1 << at)
     }
 
     /// The columns that identify in which a pair differs.
