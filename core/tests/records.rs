@@ -765,3 +765,13 @@ fn numbers_written_otherwise_and_days_of_loads_tell_nothing() {
         assert!(found >= 118, "{found} of 120, as {}", second(7));
     }
 }
+
+/// Protects what settings say: a model that is learned from all rows is the one that is learned from each copy once.
+#[test]
+fn copies_teach_nothing() {
+    let (rows, _) = register(300, 20, false, |_, row| row[3] = None);
+    let doubled: Vec<Row> =
+        rows.iter().zip(0..).flat_map(|(row, at)| vec![row.clone(); 1 + at % 2]).collect();
+    let model = Records::learn(read(&doubled).without_copies(), 2, &mut MemoryHost).unwrap().0.model;
+    assert!(model == learned(&rows).0.model, "another model");
+}

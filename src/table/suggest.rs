@@ -317,7 +317,7 @@ pub(crate) fn choose_columns(function: &str, table: &Table, written: &mut Writte
 /// What agreement of each column of a query tells, and how many rows it was learned from.
 pub(crate) fn learn_records(query: &str) -> (Arc<Model>, usize) {
     let (rows, count) = records_of(query);
-    let learned = unwrap_or_raise(Records::learn(rows, threads(), &mut QueryHost::quiet()));
+    let learned = unwrap_or_raise(Records::learn(rows.without_copies(), threads(), &mut QueryHost::quiet()));
     (Arc::clone(&learned.0.model), count)
 }
 

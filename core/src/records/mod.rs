@@ -123,9 +123,7 @@ impl Rows {
     /// What the columns are: running text that most rows have is compared alone, or a title that all have and most alone, if nothing else identifies;
     /// otherwise all are those of records, if two identify or by chance few rows agree in all.
     pub fn look(&self) -> Look {
-        // Copies are no evidence of what agrees by chance.
-        let mut order = self.order();
-        order.dedup_by_key(|row| self.values.iter().map(|it| it.get(*row as usize)).collect::<Vec<_>>());
+        let order = self.distinct();
         let known = Table::learned(&self.values[..self.values.len().min(MOST_COLUMNS)], &order).1.known;
         let rows = order.len();
         let places = |is: &dyn Fn(&Known) -> bool| -> Vec<usize> {
@@ -164,6 +162,17 @@ impl Rows {
         values.chunk_by(|a, b| a == b).filter(|it| it.len() == 1).count() * 2 >= order.len()
     }
 
+    /// The rows but copies, as those are learned from that are compared.
+    pub fn without_copies(mut self) -> Rows {
+        let mut order = self.distinct();
+        sort_unstable_by(&mut order, Ord::cmp);
+        for values in &mut self.values {
+            let all = std::mem::take(values);
+            order.iter().for_each(|&row| values.add(all.get(row as usize)));
+        }
+        self
+    }
+
     /// Takes the side of each row: only rows of two sides are compared, and learned from.
     pub fn of_sides(&mut self, sides: Vec<bool>) {
         self.sides = sides;
@@ -172,6 +181,13 @@ impl Rows {
     fn sides_in(&self, order: &[u32]) -> Vec<bool> {
         let known = if self.sides.is_empty() { &[] } else { order };
         collect(known.iter().map(|&row| self.sides[row as usize])).or_raise()
+    }
+
+    /// The same without copies, which are no evidence of what agrees by chance.
+    fn distinct(&self) -> Vec<u32> {
+        let mut order = self.order();
+        order.dedup_by_key(|row| self.values.iter().map(|it| it.get(*row as usize)).collect::<Vec<_>>());
+        order
     }
 
     /// Rows that have something, in an order that is not that in which they came.
