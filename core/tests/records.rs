@@ -710,7 +710,8 @@ fn numbers_tell_addresses_apart() {
             })
             .collect::<String>()
     };
-    let forms: [&dyn Fn(usize, usize) -> String; 4] = [
+    let forms: [&dyn Fn(usize, usize) -> String; 5] = [
+        &|at, flat| format!("{} Street 12/{}", word(at % 300, 1), [1, 10, 2, 20][flat - 1]),
         &|at, flat| format!("{} {} Street, flat {flat}", at % 190, word(at % 300, 1)),
         &|at, flat| format!("flat {flat}, house {} at the corner of {} Street", at % 190, word(at % 300, 1)),
         &|at, flat| format!("{}路{}号{}室", chinese(at % 300, 1), 10 + at % 90, 400 + flat),
@@ -724,7 +725,7 @@ fn numbers_tell_addresses_apart() {
                 .map(Some)
                 .to_vec()
         };
-        let most = if number == 3 { 2 } else { 4 };
+        let most = if number == 4 { 2 } else { 4 };
         let rows: Vec<Row> = (0..400)
             .flat_map(|at| (1..=1 + at % most).map(move |flat| (at, flat)))
             .map(|(at, flat)| of(at, flat))
@@ -738,10 +739,9 @@ fn numbers_tell_addresses_apart() {
 #[test]
 fn numbers_written_otherwise_and_days_of_loads_tell_nothing() {
     type Form = fn(usize) -> String;
-    let forms: [[Form; 2]; 4] = [
+    let forms: [[Form; 2]; 3] = [
         [|at| format!("1,{:03}", at % 900), |at| format!("1{:03}", at % 900)],
         [|at| format!("{}", 1 + at % 9), |at| format!("0{}", 1 + at % 9)],
-        [|at| format!("{}.{} kg", at % 9, 1 + at % 7), |at| format!("{}.{}0 kg", at % 9, 1 + at % 7)],
         [
             |at| format!("{} x {}", 10 + at % 40, 60 + at % 39),
             |at| format!("{} x {}", 60 + at % 39, 10 + at % 40),

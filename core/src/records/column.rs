@@ -137,25 +137,17 @@ fn are_numbers(words: &[&str]) -> bool {
     !words.is_empty() && words.iter().all(|word| word.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// Whether the numbers of two names are the same: 1 200 and 1200, 9 and 09, 2 5 and 2 50 (decimals), 10 20 and 20 10.
+/// Whether the numbers of two names are the same: 1 200 and 1200, 9 and 09, 10 20 and 20 10. Not 2 5 and 2 50, for 12/1 is not 12/10.
 fn have_same_numbers(names: [&str; 2]) -> bool {
-    let digits = |name: &str| name.bytes().filter(u8::is_ascii_digit).collect::<Vec<u8>>();
-    let numbers = |name: &'_ str| {
-        let mut is_decimal = false;
-        let mut numbers: Vec<String> = Vec::new();
-        for word in name.split(|c: char| !c.is_ascii_digit()) {
-            let number = word.trim_start_matches('0');
-            let number = if is_decimal { number.trim_end_matches('0') } else { number };
-            is_decimal = !word.is_empty();
-            if is_decimal {
-                numbers.push(number.to_owned());
-            }
-        }
-        numbers.sort_unstable();
-        numbers
-    };
-    let [a, b] = names;
-    digits(a) == digits(b) || numbers(a) == numbers(b)
+    let numbers = names.map(|name| -> Vec<&str> {
+        name.split(|c: char| !c.is_ascii_digit()).filter(|it| !it.is_empty()).collect()
+    });
+    let [a, b] = numbers.each_ref().map(|it| it.concat());
+    let [mut x, mut y] = numbers.map(|it| it.iter().map(|it| it.trim_start_matches('0')).collect::<Vec<_>>());
+    let is_split = a == b && x.len() != y.len();
+    x.sort_unstable();
+    y.sort_unstable();
+    is_split || x == y
 }
 
 /// Whether two words may be one: equal, shortened or mistyped; numbers are what they are.
