@@ -3,7 +3,7 @@
 use super::Texts;
 use super::sets::Sets;
 use crate::details::{Comparer, Detail, Fillings, Kinds, Statistics};
-use crate::external::{Host, Result, Spill, on_threads};
+use crate::external::{Host, Result, Spill, beside_threads, on_threads};
 use crate::groups::Pair;
 use crate::interrupt;
 use crate::memory::{Grow, OrRaise, collect, filled};
@@ -211,12 +211,31 @@ pub struct Judge<F> {
     /// Texts whose sets are to be made.
     texts: Vec<(u32, String)>,
     bytes: usize,
+    /// Similar pairs whose details are still to be compared.
+    similar: Similar,
     /// Of each thread.
     comparers: Vec<Comparer>,
     /// How many candidates were compared.
     pub compared: u64,
     /// How many of them are the same.
     pub verified: u64,
+}
+
+/// Pairs with their similarity, if it counts, and the texts of each, if they are wanted.
+#[derive(Debug, Default)]
+struct Similar {
+    pairs: Vec<(Pair, Option<f64>)>,
+    texts: Vec<(String, String)>,
+    bytes: usize,
+}
+
+impl Similar {
+    fn read<F: Spill>(&mut self, pair: Pair, contents: &mut Texts<F>) -> Result<()> {
+        let [a, b] = rows(pair).map(|row| contents.content(row as usize));
+        let both = (a?, b?);
+        self.bytes += both.0.len() + both.1.len();
+        Ok(self.texts.grow(both)?)
+    }
 }
 
 fn rows(pair: Pair) -> [u32; 2] {
@@ -235,6 +254,7 @@ impl<F: Spill> Judge<F> {
             batch: Vec::new(),
             texts: Vec::new(),
             bytes: 0,
+            similar: Similar::default(),
             comparers: Vec::new(),
             compared: 0,
             verified: 0,
@@ -277,7 +297,7 @@ impl<F: Spill> Judge<F> {
         }
         self.batch.grow((pair, passed))?;
         let is_full = self.batch.len() >= BATCH_PAIRS || self.bytes >= BATCH_BYTES;
-        if is_full { self.finish(texts, host, accept) } else { Ok(()) }
+        if is_full { self.work(texts, host, &mut accept) } else { Ok(()) }
     }
 
     /// Judges the candidates that wait.
@@ -287,24 +307,75 @@ impl<F: Spill> Judge<F> {
         host: &mut H,
         mut accept: impl FnMut(Pair, Option<f64>) -> Result<()>,
     ) -> Result<()> {
+        self.work(texts, host, &mut accept)?;
+        while !self.similar.pairs.is_empty() {
+            self.step(&mut std::iter::empty(), texts, host, &mut accept)?;
+        }
+        Ok(())
+    }
+
+    /// Works on the candidates that wait, but for the details of the last.
+    fn work<H: Host>(
+        &mut self,
+        texts: &mut Texts<F>,
+        host: &mut H,
+        accept: &mut dyn FnMut(Pair, Option<f64>) -> Result<()>,
+    ) -> Result<()> {
         self.make_sets(host)?;
-        let (mut similar, mut similarities) = (Vec::new(), Vec::new());
-        for (pair, passed) in std::mem::take(&mut self.batch) {
+        let mut batch = std::mem::take(&mut self.batch).into_iter().peekable();
+        while batch.peek().is_some() {
+            self.step(&mut batch, texts, host, accept)?;
+        }
+        Ok(())
+    }
+
+    /// Compares the details of the similar pairs on threads, and finds more of them meanwhile.
+    fn step<H: Host>(
+        &mut self,
+        batch: &mut dyn Iterator<Item = (Pair, bool)>,
+        texts: &mut Texts<F>,
+        host: &mut H,
+        accept: &mut dyn FnMut(Pair, Option<f64>) -> Result<()>,
+    ) -> Result<()> {
+        let before = std::mem::take(&mut self.similar);
+        let mut comparers = std::mem::take(&mut self.comparers);
+        let (alike, threads) = (self.alike.clone(), self.threads);
+        let same = same_details(&alike, &mut comparers, threads, &before.texts, host, &mut || {
+            self.find_similar(batch, texts)
+        });
+        self.comparers = comparers;
+        let same = same?;
+        // Where details do not count there are no texts, and nothing to wait for.
+        let found =
+            if self.alike.details.is_none() { std::mem::take(&mut self.similar) } else { Similar::default() };
+        let verdicts = same.into_iter().chain(std::iter::repeat(true));
+        for ((pair, similarity), same) in before.pairs.into_iter().chain(found.pairs).zip(verdicts) {
+            if same {
+                self.verified += 1;
+                accept(pair, similarity)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes candidates until the texts of those that are similar are many.
+    fn find_similar(
+        &mut self,
+        batch: &mut dyn Iterator<Item = (Pair, bool)>,
+        texts: &mut Texts<F>,
+    ) -> Result<()> {
+        while self.similar.bytes < BATCH_BYTES {
+            let Some((pair, passed)) = batch.next() else { break };
             interrupt::check();
             self.compared += 1;
             if passed || self.may_be_similar(rows(pair)) {
                 let similarity = self.counting(rows(pair))?;
                 if similarity.is_none_or(|it| it >= self.alike.similarity) {
-                    similar.grow(pair)?;
-                    similarities.grow(similarity)?;
+                    self.similar.pairs.grow((pair, similarity))?;
+                    if self.alike.details.is_some() {
+                        self.similar.read(pair, texts)?;
+                    }
                 }
-            }
-        }
-        let verdicts = self.same_details(&similar, texts, host)?;
-        for ((pair, similarity), same) in similar.into_iter().zip(similarities).zip(verdicts) {
-            if same {
-                self.verified += 1;
-                accept(pair, similarity)?;
             }
         }
         Ok(())
@@ -352,22 +423,14 @@ impl<F: Spill> Judge<F> {
         if self.alike.details.is_none() {
             return Ok(filled(true, pairs.len())?);
         }
-        let (mut verdicts, mut texts, mut bytes) = (Vec::new(), Vec::new(), 0);
+        let mut verdicts = Vec::new();
+        let mut some = Similar::default();
         for (&pair, left) in pairs.iter().zip((0..pairs.len()).rev()) {
-            let [a, b] = rows(pair).map(|row| contents.content(row as usize));
-            let both = (a?, b?);
-            bytes += both.0.len() + both.1.len();
-            texts.grow(both)?;
-            if bytes >= BATCH_BYTES || left == 0 {
-                // Few texts are compared before a thread has started.
-                let threads = if texts.len() < WORTH_THREADS { 1 } else { self.threads };
-                self.comparers.resize_with(threads.max(self.comparers.len()), || self.alike.comparer());
-                self.comparers.iter_mut().for_each(Comparer::keep_small);
-                let alike = &self.alike;
-                let same = |comparer: &mut Comparer, (a, b): &(String, String)| !alike.differ(comparer, a, b);
-                verdicts.extend(on_threads(&texts, &mut self.comparers[..threads], host, same)?);
-                texts.clear();
-                bytes = 0;
+            some.read(pair, contents)?;
+            if some.bytes >= BATCH_BYTES || left == 0 {
+                let Similar { texts, .. } = std::mem::take(&mut some);
+                let (alike, comparers) = (&self.alike, &mut self.comparers);
+                verdicts.extend(same_details(alike, comparers, self.threads, &texts, host, &mut || Ok(()))?);
             }
         }
         Ok(verdicts)
@@ -396,4 +459,21 @@ impl<F: Spill> Judge<F> {
         let of_templates = || self.apart.as_ref().is_some_and(|it| it.have(rows));
         Ok(a?.zip(b?).map(|(a, b)| self.alike.of_sets(&a, &b, least, of_templates)))
     }
+}
+
+/// Whether two texts do without differing details, each pair on one of the threads, while the caller's does something else.
+fn same_details<H: Host>(
+    alike: &Alike,
+    comparers: &mut Vec<Comparer>,
+    threads: usize,
+    texts: &[(String, String)],
+    host: &mut H,
+    meanwhile: &mut dyn FnMut() -> Result<()>,
+) -> Result<Vec<bool>> {
+    // Few texts are compared before a thread has started.
+    let threads = if texts.len() < WORTH_THREADS { 1 } else { threads };
+    comparers.resize_with(threads.max(comparers.len()), || alike.comparer());
+    comparers.iter_mut().for_each(Comparer::keep_small);
+    let same = |comparer: &mut Comparer, (a, b): &(String, String)| !alike.differ(comparer, a, b);
+    beside_threads(texts, &mut comparers[..threads], host, same, meanwhile)
 }

@@ -22,7 +22,8 @@ enum Shape {
 }
 
 fn shapes(text: &str) -> Vec<(Shape, &str)> {
-    let belongs = |c: char| c.is_ascii_alphanumeric() || "-/._@+:?=&%~".contains(c);
+    let is_sign = |c| matches!(c, '-' | '/' | '.' | '_' | '@' | '+' | ':' | '?' | '=' | '&' | '%' | '~');
+    let belongs = |c: char| c.is_ascii_alphanumeric() || is_sign(c);
     let words =
         text.split(|c: char| !belongs(c)).map(|word| word.trim_matches(|c: char| !c.is_ascii_alphanumeric()));
     let mut all = Vec::new();

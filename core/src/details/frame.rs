@@ -8,7 +8,7 @@ use crate::hash::mix64;
 use crate::interrupt::{Meter, check, checked, sort_and_dedup, sort_unstable_by};
 use crate::memory::{Grow, OrRaise, Result, Room, collect};
 use crate::similarity::jaccard;
-use crate::text::{is_chinese, is_spaceless_char};
+use crate::text::{is_alphanumeric, is_chinese, is_spaceless_char};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::ops::Range;
 
@@ -55,15 +55,16 @@ struct Token {
 
 fn tokens(text: &str) -> Vec<Token> {
     let (mut tokens, mut meter) = (Vec::<Token>::new(), Meter::new());
+    // Of Chinese each character is one.
+    tokens.room(text.len() / 3).or_raise();
     let mut goes_on = false;
     for (at, c) in text.char_indices() {
         meter.work(1);
-        // Most characters of Chinese are asked nothing more.
-        let is_chinese = is_chinese(c);
-        if !is_chinese && !c.is_alphanumeric() {
+        if !is_alphanumeric(c) {
             goes_on = false;
             continue;
         }
+        let is_chinese = is_chinese(c);
         let apart = is_chinese || is_spaceless_char(c);
         if !goes_on || apart {
             tokens.grow(Token { hash: 0, at: at..at, letters: 0 }).or_raise();

@@ -40,19 +40,22 @@ pub(super) fn hash_of(word: &str) -> u32 {
 
 /// Where the foot of a letter begins, of so many words: behind a closing formula in its second half.
 pub(super) fn foot(count: usize, hash: impl Fn(usize) -> u32) -> usize {
-    let is = |at: usize, words: &[&str]| words.iter().any(|word| hash_of(word) == hash(at));
+    let (closing, yours, wishes) = (CLOSING.map(hash_of), YOURS.map(hash_of), WISHES.map(hash_of));
+    let (kind, your) = (KIND.map(hash_of), hash_of("yours"));
     let closes = |&at: &usize| {
-        let yours = at > 0 && is(at - 1, &["yours"]) || at + 1 < count && is(at + 1, &["yours"]);
-        is(at, &CLOSING)
-            || yours && is(at, &YOURS)
-            || at > 0 && at + FOOT >= count && is(at, &WISHES) && is(at - 1, &KIND)
+        let own = hash(at);
+        closing.contains(&own)
+            || yours.contains(&own)
+                && (at > 0 && hash(at - 1) == your || at + 1 < count && hash(at + 1) == your)
+            || wishes.contains(&own) && at > 0 && at + FOOT >= count && kind.contains(&hash(at - 1))
     };
     (count / 2..count).rev().find(closes).map_or(count, |at| at + 1)
 }
 
 /// Whether so many words are a letter: not only long, as a form may be, but with a greeting or a closing formula.
 pub(super) fn is_letter(count: usize, hash: impl Fn(usize) -> u32) -> bool {
-    let greets = |at: usize| GREETING.iter().any(|word| hash_of(word) == hash(at));
+    let greeting = GREETING.map(hash_of);
+    let greets = |at: usize| greeting.contains(&hash(at));
     count >= LETTER && ((0..GREETED).any(greets) || foot(count, &hash) < count)
 }
 

@@ -78,7 +78,7 @@ struct Cut {
 }
 
 /// Bytes of texts that it remembers, about a tenth of the memory of that.
-const KEPT_BYTES: usize = 1 << 23;
+const KEPT_BYTES: usize = 1 << 20;
 
 impl Comparer {
     /// One that knows the templates of a table.

@@ -16,7 +16,7 @@ use crate::external::Result;
 use crate::hash::{city64, mix64};
 use crate::interrupt::{check, checked};
 use crate::memory::{Grow, OrRaise, Room, collect};
-use crate::text::{is_chinese, is_spaceless_char};
+use crate::text::{is_alphanumeric, is_chinese, is_spaceless_char};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::cmp::Reverse;
 use std::ops::Range;
@@ -593,7 +593,7 @@ pub(super) fn letters(text: &str) -> String {
     for c in checked(text.chars()) {
         match c {
             _ if is_chinese(c) => letters.push(c),
-            _ if !c.is_alphanumeric() => {}
+            _ if !is_alphanumeric(c) => {}
             _ => letters.extend(c.to_lowercase()),
         }
     }

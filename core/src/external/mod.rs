@@ -9,6 +9,7 @@ mod threads;
 pub use host::{Error, Host, MemoryHost, MemorySpill, Result, Spill};
 pub use sort::Record;
 pub use sorter::Sorter;
+pub(crate) use threads::beside_threads;
 pub use threads::on_threads;
 
 pub(crate) use sort::sort_on_threads;

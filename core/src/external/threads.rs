@@ -19,6 +19,17 @@ pub fn on_threads<H: Host, S: Send, T: Sync, R: Send>(
     host: &mut H,
     each: impl Fn(&mut S, &T) -> R + Sync,
 ) -> Result<Vec<R>> {
+    beside_threads(items, states, host, each, &mut || Ok(()))
+}
+
+/// The same, while the caller's thread works on something else, once.
+pub(crate) fn beside_threads<H: Host, S: Send, T: Sync, R: Send>(
+    items: &[T],
+    states: &mut [S],
+    host: &mut H,
+    each: impl Fn(&mut S, &T) -> R + Sync,
+    meanwhile: &mut dyn FnMut() -> Result<()>,
+) -> Result<Vec<R>> {
     if states.len() > 1 {
         let (next, stop) = (&AtomicUsize::new(0), &AtomicBool::new(false));
         let works = states.iter_mut().map(|state| {
@@ -33,7 +44,11 @@ pub fn on_threads<H: Host, S: Send, T: Sync, R: Send>(
                 done
             }
         });
-        if let Some(parts) = run(works, stop, host, wait_for)? {
+        let wait = |host: &mut H, busy: &dyn Fn() -> bool| {
+            meanwhile()?;
+            wait_for(host, busy)
+        };
+        if let Some(parts) = run(works, stop, host, wait)? {
             let mut all = memory::with_capacity(items.len())?;
             all.extend(parts.into_iter().flatten());
             all.sort_unstable_by_key(|(at, _)| *at);
@@ -46,6 +61,7 @@ pub fn on_threads<H: Host, S: Send, T: Sync, R: Send>(
         interrupt::check();
         done.push(each(&mut states[0], item));
     }
+    meanwhile()?;
     Ok(done)
 }
 

@@ -80,7 +80,8 @@ impl Rows {
     pub fn numbers(&self, sets: &UnionFind) -> Result<Vec<u32>> {
         let number = |run: &[Row]| {
             let root = |row: &Row| sets.find(row.id as u32);
-            let one = run.iter().all(|row| root(row) == root(&run[0]));
+            // Most runs are of one row, whose set need not be looked up.
+            let one = run[1..].iter().all(|row| root(row) == root(&run[0]));
             if one { run[0].id as u32 } else { MIXED }
         };
         Ok(memory::collect((0..self.fps.len()).map(|distinct| number(self.run(distinct))))?)

@@ -5,7 +5,7 @@
 use super::overlap::{overlap_needed, shared};
 use super::sketch;
 use crate::hash::city64;
-use crate::memory::{OrRaise, Room, collect, filled};
+use crate::memory::{OrRaise, Room, filled};
 use crate::text::{Ngrams, PACKED, pack};
 
 /// In ascending order.
@@ -63,11 +63,17 @@ impl Grams {
     }
 
     pub(crate) fn write(&self, into: &mut Vec<u8>) {
+        let from = into.len();
         into.room(8 * self.len()).or_raise();
-        into.extend(self.0.iter().flat_map(|gram| gram.to_le_bytes()));
+        into.resize(from + 8 * self.len(), 0);
+        let places = into[from..].as_chunks_mut().0;
+        places.iter_mut().zip(&self.0).for_each(|(place, gram)| *place = gram.to_le_bytes());
     }
 
     pub(crate) fn read(bytes: &[u8]) -> Grams {
-        Grams(collect(bytes.as_chunks().0.iter().map(|bytes| u64::from_le_bytes(*bytes))).or_raise())
+        let mut grams = Vec::new();
+        grams.room(bytes.len() / 8).or_raise();
+        grams.extend(bytes.as_chunks().0.iter().map(|bytes| u64::from_le_bytes(*bytes)));
+        Grams(grams)
     }
 }

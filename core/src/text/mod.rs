@@ -28,3 +28,24 @@ pub use simplify::simplify;
 pub(crate) fn is_chinese(c: char) -> bool {
     ('\u{4E00}'..='\u{9FFF}').contains(&c)
 }
+
+/// [`char::is_alphanumeric`]: of most characters it is known without a look at tables.
+pub(crate) fn is_alphanumeric(c: char) -> bool {
+    match c {
+        '\u{0}'..='\u{7F}' => c.is_ascii_alphanumeric(),
+        _ if is_chinese(c) => true,
+        // Quotation marks and dashes, brackets and stops of Chinese.
+        '\u{2010}'..='\u{2027}' | '\u{3001}'..='\u{3003}' | '\u{3008}'..='\u{3011}' => false,
+        '\u{FF01}'..='\u{FF0F}' | '\u{FF1A}'..='\u{FF20}' => false,
+        _ => c.is_alphanumeric(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    /// Protects texts from being cut elsewhere than where the standard has it.
+    #[test]
+    fn letters_and_digits_are_those_of_the_standard() {
+        assert!(('\0'..=char::MAX).all(|c| super::is_alphanumeric(c) == c.is_alphanumeric()));
+    }
+}
