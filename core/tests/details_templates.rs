@@ -246,6 +246,26 @@ fn who_signs_at_the_beginning_does_not_tell() {
     assert_eq!((one.map(|it| told(&it)), many.map(|it| told(&it))), ([false; 3], [true; 9]));
 }
 
+/// Protects German letters: who signs one does not tell, the street that it is about does.
+#[test]
+fn who_signs_a_german_letter_does_not_tell() {
+    let letter = |street: &str, at: usize| {
+        let name = format!("{}er {}mann", STREETS[at * 5 % 12], STREETS[at % 12]);
+        let body = "und die Kinder laufen auf dem Weg zur Schule über den Damm, ohne dass ein Wagen hält, "
+            .repeat(4);
+        format!(
+            "Sehr geehrte Damen und Herren,\n\ndie Ampel in der {street}gasse geht nicht, {body}bitte richten Sie sie.\n\n\
+             Mit freundlichen Grüßen\n{name}"
+        )
+    };
+    let told = |texts: Vec<String>| {
+        !Comparer::new(Some(learned(&texts))).differing(&texts[1], &texts[2], SLOTS).is_empty()
+    };
+    let signed = (0..30).map(|at| letter("Mühlen", at)).collect();
+    let streets = (0..30).map(|at| letter(STREETS[at % 12], at)).collect();
+    assert_eq!([told(signed), told(streets)], [false, true]);
+}
+
 /// Protects that Chinese letters with many signers, or a sender in their heads, are one matter, and those of other estates, or of
 /// other phases of one, are others.
 #[test]

@@ -8,14 +8,27 @@ use std::ops::Range;
 /// Tokens of a letter at least, and those of a run that begins or ends its body.
 pub(super) const LETTER: usize = 60;
 pub(super) const LETTER_RUN: usize = 6;
-/// Words that close a letter by themselves; beside `yours`, and behind words such as `kind`.
+/// Words that close a letter by themselves; beside `yours`, and behind words such as `kind`. In small letters ß is ss.
 const CLOSING: [&str; 4] = ["此致敬礼", "敬礼", "敬上", "谨上"];
 const YOURS: [&str; 4] = ["sincerely", "faithfully", "respectfully", "truly"];
-const WISHES: [&str; 2] = ["regards", "wishes"];
-const KIND: [&str; 4] = ["kind", "best", "warm", "warmest"];
+const WISHES: [&str; 4] = ["regards", "wishes", "grüssen", "gruessen"];
+const KIND: [&str; 7] = ["kind", "best", "warm", "warmest", "freundlichen", "besten", "herzlichen"];
 /// Words that greet, and the first words of a letter among which they are.
-const GREETING: [&str; 11] =
-    ["dear", "hello", "hi", "greetings", "honourable", "尊敬", "敬爱", "亲爱", "您好", "你好", "领导"];
+const GREETING: [&str; 13] = [
+    "dear",
+    "hello",
+    "hi",
+    "greetings",
+    "honourable",
+    "geehrte",
+    "geehrter",
+    "尊敬",
+    "敬爱",
+    "亲爱",
+    "您好",
+    "你好",
+    "领导",
+];
 const GREETED: usize = 24;
 /// Tokens of a foot behind words that end messages too, at most.
 const FOOT: usize = 40;
