@@ -181,7 +181,11 @@ impl<H: Host> Grouping<'_, H> {
         record: impl Fn(Pair) -> [u32; 3],
         memory: usize,
     ) -> Result<Sorted<H::File>> {
-        self.host.stage("finding near fingerprints", "candidate pairs", None);
+        let stage = match self.options.method {
+            Method::Text => "finding similar texts",
+            _ => "finding near fingerprints",
+        };
+        self.host.stage(stage, "candidate pairs", None);
         let mut sorted = Sorter::new(memory, self.host.file());
         let sides = self.sides;
         let of_sides = |pair: Pair| across(sides, [pair.a, pair.b].map(|row| row as u32));

@@ -27,6 +27,8 @@ const BEGIN: (f64, f64, f64) = (0.75, 20.0, 0.3);
 /// A share beside the greatest one of either row from which on the pair is near, and what it then counts as chance; across
 /// sides nothing, for there a second best one must be another thing.
 const NEAR: (f64, f64) = (0.9, 0.2);
+/// A share from which on rows that have each other's names have not so by chance.
+const SWAPPED: f64 = 0.6;
 /// Relatives: a pattern of differences is kept up to so many times what faults make, or that many times this share of all.
 const RELATIVES: (f64, f64) = (1.2, 0.05);
 /// Pairs of one thing that there are at most for each that differs in nothing that identifies.
@@ -55,6 +57,8 @@ struct Pairs {
     levels: Vec<u8>,
     /// How common the values are in which they agree.
     common: Vec<f32>,
+    /// Whether names stand in each other's place.
+    swapped: Vec<bool>,
 }
 
 /// m before anything is seen: most pairs of one thing agree. Short values differ by a slip, wordy ones however far.
@@ -221,12 +225,14 @@ impl Learning {
         }
         let (mut pairs, mut levels) = (Pairs::default(), filled(0u8, tops.len()).or_raise());
         for candidate in checked(candidates).step_by(step) {
-            table.levels(candidate.rows, &mut levels);
+            let is_swapped = table.levels(candidate.rows, &mut levels);
+            pairs.swapped.grow(is_swapped).or_raise();
             pairs.add(table, *candidate, &levels);
         }
         let is_one_table = table.sides.is_empty();
         let (mut begin, mut chance) = (Vec::new(), [Vec::new(), Vec::new()]);
-        for (candidate, &(share, filled)) in checked(candidates.iter().zip(&shares)).step_by(step) {
+        let some = checked(candidates.iter().zip(&shares)).step_by(step);
+        for ((candidate, &(share, filled)), &is_swapped) in some.zip(&pairs.swapped) {
             let best = candidate.rows.map(|row| best[row as usize]);
             let near = best.iter().any(|best| share >= best - 0.02);
             let first = probability((f64::from(share) - BEGIN.0) * BEGIN.1);
@@ -236,7 +242,12 @@ impl Learning {
             let crowded = is_one_table && candidate.rows.iter().any(|&row| sure[row as usize] >= 2);
             let near = best.iter().any(|&best| f64::from(share) >= NEAR.0 * f64::from(best));
             let of_near = if is_one_table { NEAR.1 } else { 0.0 };
-            let counts = if near { of_near } else { 1.0 };
+            // Two rows that agree otherwise do not have each other's names by chance: counted as that, they would seem two things.
+            let counts = match (is_swapped && f64::from(share) >= SWAPPED, near) {
+                (true, _) => 0.0,
+                (_, true) => of_near,
+                _ => 1.0,
+            };
             chance[0].grow(if crowded { 0.0 } else { counts }).or_raise();
             chance[1].grow(counts).or_raise();
         }

@@ -58,21 +58,25 @@ impl Table {
         if self.sides.is_empty() { all * (all - 1.0) / 2.0 } else { one * (all - one) }.max(1.0)
     }
 
-    pub fn levels(&self, rows: [u32; 2], levels: &mut [u8]) {
+    /// How far each field of two rows agrees; whether names stand in each other's place.
+    pub fn levels(&self, rows: [u32; 2], levels: &mut [u8]) -> bool {
         let all = self.columns.iter().map(|column| column.level(rows));
         let all = all.chain(self.identifiers.iter().map(|it| it.level(rows)));
         levels.iter_mut().zip(all).for_each(|(level, of)| *level = of);
         // A given name where the family's belongs.
         let names = || self.columns.iter().enumerate().filter(|it| it.1.kind == Kind::Name);
+        let mut are_swapped = false;
         for (one, column) in names() {
             for (two, other) in names().skip_while(|it| it.0 <= one) {
                 let are_near = levels[one].max(levels[two]) >= Kind::Name.top() - 1;
                 if !are_near && column.is_swapped(other, rows) {
                     levels[one] = Kind::Name.top() - 1;
                     levels[two] = Kind::Name.top() - 1;
+                    are_swapped = true;
                 }
             }
         }
+        are_swapped
     }
 
     /// How common the value is in which a field of two rows fully agrees; 1 where it does not.
