@@ -21,7 +21,7 @@ fn kept<T: AsRef<str>>(texts: &[T], least: f64) -> Vec<usize> {
         rows.add(b"", text.as_ref(), Comparable::Plain, 0).unwrap();
         hashes.add(row as u32, text.as_ref().as_bytes()).unwrap();
     }
-    let limits = Limits { memory: 1 << 20, threads: 1 };
+    let limits = Limits { memory: 1 << 20, sketches: 0, threads: 1 };
     let recipe = TextRecipe::default();
     let mut found = find(options, &recipe, rows, hashes, false, limits, &mut MemoryHost).unwrap();
     (0..texts.len()).map(|row| found.keeper(row)).collect()

@@ -193,7 +193,7 @@ proptest! {
         rows.order.ranks = ranks[..texts.len()].to_vec();
         let decisions: Vec<_> = decisions.into_iter().map(|(a, b, same)| (a % few, b % few, same)).collect();
         let model = Model::new(&decisions, texts.len() + 3);
-        are_as_defined(&options, (rows, hashes), &texts, model, Limits { memory, threads })?;
+        are_as_defined(&options, (rows, hashes), &texts, model, Limits { memory, sketches: 0, threads })?;
     }
 }
 
@@ -233,7 +233,7 @@ proptest! {
         }
         let decisions: Vec<_> = decisions.into_iter().filter(|it| !none.contains(&it.0) && !none.contains(&it.1)).collect();
         let model = Model::new(&decisions, texts.len());
-        are_as_defined(&options, (rows, equal), &texts, model, Limits { memory, threads })?;
+        are_as_defined(&options, (rows, equal), &texts, model, Limits { memory, sketches: 0, threads })?;
     }
 }
 
@@ -291,7 +291,7 @@ proptest! {
                 expected[b] = a;
             }
         }
-        let found = group(&options, &mut rows, Limits { memory, threads }, &mut MemoryHost).unwrap().sets;
+        let found = group(&options, &mut rows, Limits { memory, sketches: 0, threads }, &mut MemoryHost).unwrap().sets;
         let found: Vec<u32> = rows.first.iter().map(|&first| found.find(first)).collect();
         for x in 0..texts.len() {
             for y in 0..x {

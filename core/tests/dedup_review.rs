@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
 use serde_json::{Value, json};
 
-const LIMITS: Limits = Limits { memory: 1 << 20, threads: 1 };
+const LIMITS: Limits = Limits { memory: 1 << 20, sketches: 0, threads: 1 };
 
 fn found(texts: &[String], options: &Value, decisions: &[([usize; 2], bool)]) -> Found<MemorySpill> {
     let options = Written::new(DEDUP, Some(options.clone())).unwrap().read().unwrap();

@@ -1,7 +1,8 @@
 //! What options say, what of a text there is to compare, which row is kept, and what makes two texts near-duplicates.
 
 use dedup_core::dedup::{
-    Alike, Comparable, DEDUP, Equal, EqualTexts, GUARD, Group, Judge, KEYS, Keep, Key, Method, Rows, Written,
+    Alike, Comparable, DEDUP, Equal, EqualTexts, GUARD, Group, Judge, KEYS, Keep, Key, Limits, Method, Rows,
+    Written,
 };
 use dedup_core::details::{Kinds, Learner};
 use dedup_core::external::{MemoryHost, MemorySpill};
@@ -236,7 +237,7 @@ proptest! {
         let alike = Alike { similarity: 1.0, n, details: None, normal, statistics: None, weighed: false };
         prop_assert_eq!(alike.likeness(&a, &b), 1.0);
         prop_assert!(alike.one(&a, &b).is_some() && Equal::Normal.form(&a, normal) == Equal::Normal.form(&b, normal));
-        let mut judge = Judge::new(alike.clone(), 1, 2, 1 << 16, MemorySpill::default());
+        let mut judge = Judge::new(alike.clone(), 2, Limits { memory: 1 << 16, sketches: 0, threads: 1 }, MemorySpill::default());
         let mut rows = read(&[&a, &b]);
         judge.add(Pair { a: 0, b: 1, distance: 0 }, &mut rows.texts, &mut MemoryHost, |_, _| Ok(())).unwrap();
         judge.finish(&mut rows.texts, &mut MemoryHost, |_, _| Ok(())).unwrap();
@@ -304,7 +305,7 @@ proptest! {
         let pairs: Vec<Pair> = (0..repeated).flat_map(|a| (0..texts.len()).map(move |b| (a, b)))
             .map(|(a, b)| Pair { a: (a % texts.len()) as i64, b: b as i64, distance: 0 }).collect();
         let mut found = Vec::new();
-        let mut judge = Judge::new(alike.clone(), threads, texts.len(), memory, MemorySpill::default());
+        let mut judge = Judge::new(alike.clone(), texts.len(), Limits { memory, sketches: 0, threads }, MemorySpill::default());
         let mut rows = read(&texts);
         let mut accept = |pair: Pair, known: Option<f64>| {
             let [a, b] = [pair.a, pair.b].map(|row| &texts[row as usize]);

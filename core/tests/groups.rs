@@ -46,7 +46,8 @@ fn single_pass_equals_comparing_with_every_center() {
 
 /// Little memory: pairs that are sorted go to a file.
 fn within(fps: &[u64], distance: u32, diameter: Option<u32>, threads: usize) -> Vec<u32> {
-    components(fps, distance, diameter, Limits { memory: 1 << 16, threads }, &mut MemoryHost).unwrap()
+    components(fps, distance, diameter, Limits { memory: 1 << 16, sketches: 0, threads }, &mut MemoryHost)
+        .unwrap()
 }
 
 /// Rows that near pairs connect, by walking.

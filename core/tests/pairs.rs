@@ -234,7 +234,7 @@ fn an_interrupt_ends_the_work_wherever_it_comes() {
         let checks = if threads == 1 { all } else { 3 };
         for passed in (0..checks).step_by(1 + checks / 25) {
             assert!(interrupted_after(passed, work).0, "{memory} {threads} {passed} of {checks}");
-            let limits = Limits { memory, threads };
+            let limits = Limits { memory, sketches: 0, threads };
             let components = || drop(components(&fps, 6, Some(8), limits, &mut MemoryHost));
             assert!(interrupted_after(passed.min(2), components).0);
         }

@@ -5,7 +5,7 @@ use super::shape::{Shape, Sides};
 use crate::banding::raise_lengths;
 use crate::pg::{
     Argument, Column, Progress, QueryHost, TempFile, UniqueIds, ValueType, Values, for_each_of_query, notice,
-    raise_too_much, threads, unwrap_or_raise, within_memory_limit, work_memory,
+    raise_too_much, sketch_memory, threads, unwrap_or_raise, within_memory_limit, work_memory,
 };
 use crate::similarity::check_length;
 use crate::table::{
@@ -159,7 +159,7 @@ pub(super) fn stages(
 }
 
 pub(crate) fn limits() -> Limits {
-    Limits { memory: work_memory(), threads: threads() }
+    Limits { memory: work_memory(), sketches: sketch_memory(), threads: threads() }
 }
 
 /// Pairs that differ in the same columns and nothing else from which on that is told.

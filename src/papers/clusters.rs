@@ -63,7 +63,7 @@ fn partition_components(window: &Window) -> Vec<Option<u32>> {
     let near = checked_distance(near, "distance");
     let diameter = diameter.map(|diameter| checked_distance(Some(diameter), "diameter"));
     progress.stage("finding near rows", "rows", None);
-    let limits = Limits { memory: work_memory(), threads: threads() };
+    let limits = Limits { memory: work_memory(), sketches: 0, threads: threads() };
     let mut host = QueryHost::reporting(&progress);
     let found = unwrap_or_raise(components(&fps, near, diameter, limits, &mut host));
     let mut all = filled(None, rows_all).or_raise();

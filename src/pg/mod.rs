@@ -80,7 +80,8 @@ pub(crate) use record::{Record, Row};
 pub(crate) use result::Output;
 pub(crate) use rows::{Column, Values, base_type, refuse_row_without_id, string, type_cache};
 pub(crate) use settings::{
-    building_threads, maintenance_memory, memory_limit, threads, within_memory_limit, work_memory,
+    building_threads, maintenance_memory, memory_limit, sketch_memory, threads, within_memory_limit,
+    work_memory,
 };
 pub(crate) use spi::{
     Argument, check_query, describe, execute, exists, for_each, for_each_of_query, oid, query_all,

@@ -113,6 +113,11 @@ pub(crate) fn work_memory() -> usize {
     within_share(unsafe { pg_sys::work_mem })
 }
 
+/// Bytes that sketches of sets of n-grams may take, whatever `work_mem` is: a million letters of 200 characters have so many.
+pub(crate) fn sketch_memory() -> usize {
+    within_share(128 << 10)
+}
+
 /// Bytes of `maintenance_work_mem`.
 pub(crate) fn maintenance_memory() -> usize {
     // SAFETY: as above.

@@ -46,10 +46,11 @@ $node->safe_psql('postgres', q{
 	CREATE TABLE s (id bigint GENERATED ALWAYS AS IDENTITY, h bit(256)); CREATE INDEX s_idx ON s USING banding (h);
 	CREATE TRIGGER guard BEFORE INSERT OR UPDATE ON s FOR EACH ROW EXECUTE FUNCTION near_dup_guard('h', 'distance=31', 'action=skip')});
 $node->safe_psql('postgres', "INSERT INTO b SELECT i, test.bits(i) FROM generate_series(1, $n) i");
+$node->safe_psql('postgres', "SELECT pg_create_physical_replication_slot('standby')");
 $node->backup('base');
 my $standby = PostgreSQL::Test::Cluster->new('bits_standby');
 $standby->init_from_backup($node, 'base', has_streaming => 1);
-$standby->append_conf('postgresql.conf', "hot_standby_feedback = on\nmax_standby_streaming_delay = 60s\n");
+$standby->append_conf('postgresql.conf', "hot_standby_feedback = on\nmax_standby_streaming_delay = 60s\nprimary_slot_name = 'standby'\n");
 $standby->start;
 
 my $dir = PostgreSQL::Test::Utils::tempdir;

@@ -233,7 +233,7 @@ fn groups(texts: &[String], details: &[&str]) -> Vec<usize> {
             let number = rows.add(b"", text, Comparable::Near, 0)?;
             hashes.add(number, text.as_bytes())?;
         }
-        let limits = Limits { memory: 1 << 26, threads: 2 };
+        let limits = Limits { memory: 1 << 26, sketches: 0, threads: 2 };
         let mut found = find(options, &recipe, rows, hashes, false, limits, &mut MemoryHost)?;
         Ok((0..texts.len()).map(|row| found.keeper(row)).collect())
     };

@@ -1,21 +1,12 @@
 //! Pairs of rows that may be near: how they are found, and their way through the judge.
 
-use super::{Alike, Judge, Options, Rows, Texts};
+use super::{Alike, Judge, Limits, Options, Rows, Texts};
 use crate::details::Fillings;
 use crate::external::{Host, Result};
 use crate::groups::{Connect, Pair, PairSearch, PartPairs, UnionFind};
 use crate::memory::collect;
 use crate::similarity::{Compare, Likeness, SimilarPair, SimilarPairs};
 use std::sync::Arc;
-
-/// What a search may take.
-#[derive(Debug, Clone, Copy)]
-pub struct Limits {
-    /// Bytes of working memory.
-    pub memory: usize,
-    /// Threads to compute on.
-    pub threads: usize,
-}
 
 /// What candidates are found by. Each pair is found at least once.
 pub(super) enum Candidates<H: Host> {

@@ -1,10 +1,10 @@
 //! Groups of near rows: candidates are found and judged, and the pairs that are the same are linked by a rule.
 
-use super::candidates::{Candidates, Judging, Limits, nearness};
+use super::candidates::{Candidates, Judging, nearness};
 use super::links::{Divided, Keepers, Linking, Links};
 use super::rows::across;
 use super::star::stars;
-use super::{Comparable, Decided, Group, Judge, Method, Options, Order, Rows, Texts};
+use super::{Comparable, Decided, Group, Judge, Limits, Method, Options, Order, Rows, Texts};
 use crate::details::{Fillings, Statistics};
 use crate::external::{Host, Result, Sorter};
 use crate::groups::{Pair, PairSearch, UnionFind};
@@ -70,7 +70,7 @@ fn by_judge<H: Host>(
         alike.details = None;
     }
     let apart = apart(options, rows, host)?;
-    let mut judge = Judge::new(alike, limits.threads, rows.count(), limits.memory, host.file());
+    let mut judge = Judge::new(alike, rows.count(), limits, host.file());
     judge.apart.clone_from(&apart);
     // A pair farther apart than the diameter joins nothing.
     let (most, diameter) = (options.distance.unwrap_or(u64::BITS), options.diameter.unwrap_or(u64::BITS));

@@ -1,7 +1,7 @@
 //! The judge: whether two texts that are candidates are near-duplicates.
 
-use super::Texts;
 use super::sets::Sets;
+use super::{Limits, Texts};
 use crate::details::{Comparer, Detail, Fillings, Kinds, Statistics};
 use crate::external::{Host, Result, Spill, beside_threads, on_threads};
 use crate::groups::Pair;
@@ -245,12 +245,12 @@ fn rows(pair: Pair) -> [u32; 2] {
 impl<F: Spill> Judge<F> {
     /// No candidates yet, of some `rows` rows. `memory`: bytes for sets, beyond which they go to `file`, and again for
     /// their sketches, which take a little per row in any case.
-    pub fn new(alike: Alike, threads: usize, rows: usize, memory: usize, file: F) -> Judge<F> {
+    pub fn new(alike: Alike, rows: usize, limits: Limits, file: F) -> Judge<F> {
         Judge {
             alike,
-            threads: threads.max(1),
+            threads: limits.threads.max(1),
             apart: None,
-            sets: Sets::new(rows, memory, file),
+            sets: Sets::new(rows, limits, file),
             batch: Vec::new(),
             texts: Vec::new(),
             bytes: 0,

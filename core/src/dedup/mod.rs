@@ -10,6 +10,7 @@ mod group;
 mod judge;
 mod keep;
 mod keys;
+mod limits;
 mod links;
 mod making;
 mod options;
@@ -19,7 +20,7 @@ mod sets;
 mod star;
 mod texts;
 
-pub use candidates::{Limits, nearness};
+pub use candidates::nearness;
 pub use comparable::Comparable;
 pub use decisions::{Decided, Decisions};
 pub use equal_texts::EqualTexts;
@@ -31,6 +32,7 @@ pub use keys::{
     BATCHES, CLEAN, DEDUP, EXPLAIN, FIND, GUARD, INTO, KEYS, LINK, MOST_ASKED, PAIRS, REPORT, REVIEW, SETUP,
     SINKS, Sink, Wrong, whole,
 };
+pub use limits::Limits;
 pub use making::{Making, making};
 pub use options::{Equal, Group, Method, Options, Written};
 pub use review::{KINDS, Question, Review};

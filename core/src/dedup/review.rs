@@ -189,7 +189,7 @@ impl<F: Spill> Found<F> {
                 lower.alike.similarity *= LOWER.0;
                 judge.alike.details = None;
                 judge.alike.similarity = if by_text { 0.0 } else { lower.alike.similarity };
-                let Limits { memory, threads } = limits;
+                let Limits { memory, threads, .. } = limits;
                 Some(if by_text {
                     Candidates::by_text(&lower, rows, judge.apart.clone(), false, limits, host)?
                 } else {

@@ -1,6 +1,7 @@
 //! The sets of n-grams of many rows, each made once: in memory as far as they fit, in a file beyond, with a small
 //! sketch of each in memory.
 
+use super::Limits;
 use crate::external::{Result, Spill};
 use crate::memory::{Room, filled};
 use crate::similarity::{Grams, Sketched, may_reach};
@@ -10,8 +11,6 @@ pub const BYTES_PER_ROW: usize = size_of::<Place>() + 8 * LEAST_WORDS;
 /// Words of a sketch that is made however little memory there is.
 const LEAST_WORDS: usize = 8;
 const MOST_WORDS: usize = 256;
-/// Bytes of sketches at least before they are made shorter: each set that one rules out need not be read.
-const SKETCHES: usize = 128 << 20;
 
 #[derive(Debug, Clone, Copy)]
 struct Place {
@@ -46,15 +45,15 @@ pub(super) struct Sets<F> {
 impl<F: Spill> Sets<F> {
     /// No sets yet, of some `rows` rows. `memory` bytes are for sets, and as many for sketches, which save more of the
     /// reading and so have most of both; a little per row is taken in any case.
-    pub(super) fn new(rows: usize, memory: usize, file: F) -> Sets<F> {
-        let words = memory.max(SKETCHES) / 8 / rows.max(1);
+    pub(super) fn new(rows: usize, Limits { memory, sketches, .. }: Limits, file: F) -> Sets<F> {
+        let words = memory.max(sketches) / 8 / rows.max(1);
         let words = words.clamp(LEAST_WORDS, MOST_WORDS);
         Sets {
             places: Vec::new(),
             sketches: Vec::new(),
             words: 1 << words.ilog2(),
             kept: Vec::new(),
-            memory: [memory / 4, (2 * memory - memory / 4).max(SKETCHES)],
+            memory: [memory / 4, (2 * memory - memory / 4).max(sketches)],
             file,
             length: 0,
             bytes: Vec::new(),

@@ -55,8 +55,6 @@ struct Token {
 
 fn tokens(text: &str) -> Vec<Token> {
     let (mut tokens, mut meter) = (Vec::<Token>::new(), Meter::new());
-    // Of Chinese each character is one.
-    tokens.room(text.len() / 3).or_raise();
     let mut goes_on = false;
     for (at, c) in text.char_indices() {
         meter.work(1);

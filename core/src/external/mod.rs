@@ -9,9 +9,8 @@ mod threads;
 pub use host::{Error, Host, MemoryHost, MemorySpill, Result, Spill};
 pub use sort::Record;
 pub use sorter::Sorter;
-pub(crate) use threads::beside_threads;
 pub use threads::on_threads;
 
 pub(crate) use sort::sort_on_threads;
 pub(crate) use sorter::{Run, Runs, is_full};
-pub(crate) use threads::{Gate, run, start};
+pub(crate) use threads::{Gate, beside_threads, run, start};

@@ -57,8 +57,6 @@ struct Pairs {
     levels: Vec<u8>,
     /// How common the values are in which they agree.
     common: Vec<f32>,
-    /// Whether names stand in each other's place.
-    swapped: Vec<bool>,
 }
 
 /// m before anything is seen: most pairs of one thing agree. Short values differ by a slip, wordy ones however far.
@@ -224,15 +222,15 @@ impl Learning {
             }
         }
         let (mut pairs, mut levels) = (Pairs::default(), filled(0u8, tops.len()).or_raise());
+        let mut swapped = Vec::new();
         for candidate in checked(candidates).step_by(step) {
-            let is_swapped = table.levels(candidate.rows, &mut levels);
-            pairs.swapped.grow(is_swapped).or_raise();
+            swapped.grow(table.levels(candidate.rows, &mut levels)).or_raise();
             pairs.add(table, *candidate, &levels);
         }
         let is_one_table = table.sides.is_empty();
         let (mut begin, mut chance) = (Vec::new(), [Vec::new(), Vec::new()]);
         let some = checked(candidates.iter().zip(&shares)).step_by(step);
-        for ((candidate, &(share, filled)), &is_swapped) in some.zip(&pairs.swapped) {
+        for ((candidate, &(share, filled)), &is_swapped) in some.zip(&swapped) {
             let best = candidate.rows.map(|row| best[row as usize]);
             let near = best.iter().any(|best| share >= best - 0.02);
             let first = probability((f64::from(share) - BEGIN.0) * BEGIN.1);
@@ -243,11 +241,8 @@ impl Learning {
             let near = best.iter().any(|&best| f64::from(share) >= NEAR.0 * f64::from(best));
             let of_near = if is_one_table { NEAR.1 } else { 0.0 };
             // Two rows that agree otherwise do not have each other's names by chance: counted as that, they would seem two things.
-            let counts = match (is_swapped && f64::from(share) >= SWAPPED, near) {
-                (true, _) => 0.0,
-                (_, true) => of_near,
-                _ => 1.0,
-            };
+            let by_chance = !is_swapped || f64::from(share) < SWAPPED;
+            let counts = f64::from(u8::from(by_chance)) * if near { of_near } else { 1.0 };
             chance[0].grow(if crowded { 0.0 } else { counts }).or_raise();
             chance[1].grow(counts).or_raise();
         }
