@@ -455,14 +455,33 @@ impl Column {
         distance(values.map(|value| self.keys.get(value)))
     }
 
-    /// Whether the values of two rows in this column are those of the same rows in another one, the other way round.
-    pub fn is_swapped(&self, other: &Column, [a, b]: [u32; 2]) -> bool {
-        let key = |column: &Column, row: u32| {
-            let id = column.ids[row as usize];
-            (id != NONE).then(|| column.hashes[id as usize])
+    /// Whether the values of two rows in this column and another one, the other way round, are the same, or else one of them and
+    /// the other shortened or mistyped behind its first letter; `None`: neither.
+    pub fn swapped(&self, other: &Column, [a, b]: [u32; 2]) -> Option<bool> {
+        let [one, two] = [self, other].map(|column| [a, b].map(|row| column.ids[row as usize]));
+        if [one, two].as_flattened().contains(&NONE) || one[0] == one[1] {
+            return None;
+        }
+        let across = [(one[0], two[1]), (one[1], two[0])].map(|(x, y)| [x as usize, y as usize]);
+        let is_near = |[x, y]: [usize; 2]| {
+            let (x, y) = (self.keys.get(x), other.keys.get(y));
+            x.bytes().next() == y.bytes().next() && are_one_word(x, y)
         };
-        let [x, y] = [key(self, a), key(self, b)];
-        x.is_some() && y.is_some() && x != y && x == key(other, b) && y == key(other, a)
+        match across.map(|[x, y]| self.hashes[x] == other.hashes[y]) {
+            [true, true] => Some(true),
+            [true, false] => is_near(across[1]).then_some(false),
+            [false, true] => is_near(across[0]).then_some(false),
+            [false, false] => None,
+        }
+    }
+
+    /// How many times as common the values that a row has in this column and another one are where they belong, as they stand or
+    /// the other way round, by what is `known` of both columns.
+    pub fn belong(&self, other: &Column, known: [&Known; 2], row: u32) -> f64 {
+        let values = [self, other].map(|column| column.hashes[column.ids[row as usize] as usize]);
+        let common = |at: usize, value: usize| f64::from(known[at].values.count(values[value]).max(2) - 1);
+        let [so, otherwise] = [common(0, 0) * common(1, 1), common(0, 1) * common(1, 0)];
+        (so / otherwise).max(otherwise / so)
     }
 
     /// As `common`, of the value of a row.

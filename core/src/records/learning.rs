@@ -27,10 +27,11 @@ const BEGIN: (f64, f64, f64) = (0.75, 20.0, 0.3);
 /// A share beside the greatest one of either row from which on the pair is near, and what it then counts as chance; across
 /// sides nothing, for there a second best one must be another thing.
 const NEAR: (f64, f64) = (0.9, 0.2);
-/// A share from which on rows that have each other's names have not so by chance.
-const SWAPPED: f64 = 0.6;
-/// Relatives: a pattern of differences is kept up to so many times what faults make, or that many times this share of all.
-const RELATIVES: (f64, f64) = (1.2, 0.05);
+/// Relatives: a pattern of differences is kept up to so many times what faults make, or that many times this share of all,
+/// unless that is so many times more.
+const RELATIVES: (f64, f64, f64) = (1.2, 0.05, 100.0);
+/// What is kept of a pattern, below which nearly all pairs that have it are relatives.
+const FEW: f64 = 0.2;
 /// Pairs of one thing that there are at most for each that differs in nothing that identifies.
 const FAULTY: f64 = 2.5;
 /// Pairs that a column's own chance counts as beside what its parent tells.
@@ -183,6 +184,8 @@ struct Learning {
     each: f64,
     all: f64,
     is_one_table: bool,
+    /// Of each column, whether most rows have it.
+    full: Vec<bool>,
     begin: Vec<f64>,
     /// What each pair counts as evidence of chance, while it is not known which pairs are of one thing and then.
     chance: [Vec<f64>; 2],
@@ -203,7 +206,7 @@ impl Learning {
         let share = |candidate: &Candidate| {
             let mut levels = [0u8; FIELDS];
             let levels = &mut levels[..tops.len()];
-            table.levels(candidate.rows, levels);
+            table.levels(columns, candidate.rows, levels);
             let known = || levels.iter().zip(&information).zip(&tops).filter(|((level, _), _)| **level > 0);
             let filled: f64 = known().map(|((_, information), _)| information).sum();
             let agrees: f64 = known()
@@ -224,7 +227,7 @@ impl Learning {
         let (mut pairs, mut levels) = (Pairs::default(), filled(0u8, tops.len()).or_raise());
         let mut swapped = Vec::new();
         for candidate in checked(candidates).step_by(step) {
-            swapped.grow(table.levels(candidate.rows, &mut levels)).or_raise();
+            swapped.grow(table.levels(columns, candidate.rows, &mut levels)).or_raise();
             pairs.add(table, *candidate, &levels);
         }
         let is_one_table = table.sides.is_empty();
@@ -240,22 +243,28 @@ impl Learning {
             let crowded = is_one_table && candidate.rows.iter().any(|&row| sure[row as usize] >= 2);
             let near = best.iter().any(|&best| f64::from(share) >= NEAR.0 * f64::from(best));
             let of_near = if is_one_table { NEAR.1 } else { 0.0 };
-            // Two rows that agree otherwise do not have each other's names by chance: counted as that, they would seem two things.
-            let by_chance = !is_swapped || f64::from(share) < SWAPPED;
-            let counts = f64::from(u8::from(by_chance)) * if near { of_near } else { 1.0 };
+            // Counted as chance, names in the wrong columns would speak against all that have them so.
+            let counts = if is_swapped {
+                0.0
+            } else if near {
+                of_near
+            } else {
+                1.0
+            };
             chance[0].grow(if crowded { 0.0 } else { counts }).or_raise();
             chance[1].grow(counts).or_raise();
         }
-        let others = Learning::others(table, tops.len(), candidates, all);
+        let others = Learning::others(table, columns, candidates, all);
         let bits = columns.known.iter().map(|it| 1 << it.at).collect();
-        Ok(Learning { pairs, bits, others, each: step as f64, all, is_one_table, begin, chance })
+        let full = columns.known.iter().map(|it| it.filled * 2 >= table.rows).collect();
+        Ok(Learning { pairs, bits, full, others, each: step as f64, all, is_one_table, begin, chance })
     }
 
     /// Random pairs that are no candidates, by their levels.
-    fn others(table: &Table, width: usize, candidates: &[Candidate], all: f64) -> Vec<(Vec<u8>, f64)> {
+    fn others(table: &Table, columns: &Columns, candidates: &[Candidate], all: f64) -> Vec<(Vec<u8>, f64)> {
         let mut counts: FxHashMap<Vec<u8>, u32> = FxHashMap::default();
         let (mut random, mut drawn) = (SplitMix64::new(0x5EED), 0u32);
-        let mut levels = filled(0u8, width).or_raise();
+        let mut levels = filled(0u8, columns.tops().len()).or_raise();
         for _ in checked(0..RANDOM.min((all * 4.0) as usize)) {
             let (a, b) = (random.below(table.rows) as u32, random.below(table.rows) as u32);
             let rows = [a.min(b), a.max(b)];
@@ -265,7 +274,7 @@ impl Learning {
             {
                 continue;
             }
-            table.levels(rows, &mut levels);
+            table.levels(columns, rows, &mut levels);
             drawn += 1;
             if let Some(count) = counts.get_mut(&levels) {
                 *count += 1;
@@ -284,11 +293,13 @@ impl Learning {
     fn run(self, model: &mut Weights) {
         let width = model.fields.len();
         let mut posteriors = crate::memory::copy(&self.begin).or_raise();
+        // The same before patterns take away: what these leave to a person is no chance, or it would be taken for that more and more.
+        let mut by_levels = crate::memory::copy(&self.begin).or_raise();
         let mut told = [0.0; FIELDS];
         let mut patterns = filled(0u64, posteriors.len()).or_raise();
         for round in 0..ROUNDS.0 {
             if round % 4 == 0 {
-                self.count_chance(model, &posteriors, &self.chance[usize::from(round >= ROUNDS.2)]);
+                self.count_chance(model, &by_levels, &self.chance[usize::from(round >= ROUNDS.2)]);
             }
             model.weigh();
             for (at, posterior) in checked(posteriors.iter_mut().enumerate()) {
@@ -299,11 +310,14 @@ impl Learning {
                 patterns[at] = model.pattern(levels);
             }
             self.keep_relatives(model, &patterns, &posteriors);
+            by_levels.copy_from_slice(&posteriors);
+            let kept = |pattern: &u64| model.kept.get(pattern).copied().unwrap_or(1.0);
             for (posterior, pattern) in checked(posteriors.iter_mut().zip(&patterns)) {
-                *posterior *= model.kept.get(pattern).copied().unwrap_or(1.0);
+                *posterior *= kept(pattern);
             }
             if round >= ROUNDS.1 {
-                self.learn_m(model, &posteriors);
+                let are_relatives = collect(patterns.iter().map(|pattern| kept(pattern) < FEW)).or_raise();
+                self.learn_m(model, &posteriors, &are_relatives);
             }
             // Of a thing with many rows few pairs are candidates.
             let others =
@@ -422,15 +436,20 @@ impl Learning {
         }
     }
 
-    /// m, of each column by the pairs that were found without it.
-    fn learn_m(&self, model: &mut Weights, posteriors: &[f64]) {
+    /// m, of each column by the pairs that were found without it and have no pattern of relatives.
+    fn learn_m(&self, model: &mut Weights, posteriors: &[f64], are_relatives: &[bool]) {
         let width = model.fields.len();
         let are_many = posteriors.iter().sum::<f64>() * self.each >= DAYS * (2.0 * self.all).sqrt();
+        // Of several names versions are told by the one that two things share least: not the journal, but the title.
+        let is_name = |field: &Field| field.kind == Some(Kind::Name) && field.cap < 1.0;
+        let names = model.fields.iter().zip(&self.full).filter(|it| *it.1 && is_name(it.0));
+        let least_shared = names.map(|it| it.0.u[it.0.top]).fold(1.0, f64::min);
         for (at, field) in model.fields.iter_mut().enumerate() {
             let first = expected(field.top, field.cap).map(|share| share * PRIOR);
             let mut m = first;
             let bit = self.bits.get(at).copied().unwrap_or_default();
-            for (number, posterior) in checked(posteriors.iter().enumerate()) {
+            let all = posteriors.iter().zip(are_relatives).enumerate().filter(|it| !*it.1.1);
+            for (number, (posterior, _)) in checked(all) {
                 let level = usize::from(self.pairs.levels[number * width + at]);
                 if level > 0 && (bit == 0 || self.pairs.free[number] & bit != 0) {
                     m[level] += posterior;
@@ -450,7 +469,8 @@ impl Learning {
                 // Two catalogues have titles of their own.
                 _ if !self.is_one_table => false,
                 Some(Kind::Name) => {
-                    m[usize::from(SLIP)..].iter().sum::<f64>() < SERIES && m[1] >= VERSIONS && field.cap < 1.0
+                    let is_least_shared = is_name(field) && field.u[field.top] <= least_shared;
+                    m[usize::from(SLIP)..].iter().sum::<f64>() < SERIES && m[1] >= VERSIONS && is_least_shared
                 }
                 Some(Kind::Number { small: true }) => m[field.top] < YEARS,
                 _ => false,
@@ -484,8 +504,9 @@ impl Learning {
         let mut kept = vec![1.0; counts.len()];
         for _ in 0..20 {
             for ((kept, (pattern, count)), fault) in kept.iter_mut().zip(&counts).zip(&faults) {
-                let most =
-                    RELATIVES.0 * (fault * total).max(RELATIVES.1 * total.min(FAULTY * clean)).max(1e-9);
+                let by_faults = fault * total;
+                let of_all = RELATIVES.1 * total.min(FAULTY * clean);
+                let most = RELATIVES.0 * by_faults.max(of_all.min(RELATIVES.2 * by_faults)).max(1e-9);
                 *kept = if *pattern == 0 { 1.0 } else { (most / count.max(1e-9)).min(1.0) };
             }
             total = kept.iter().zip(&counts).map(|(kept, it)| kept * it.1).sum();

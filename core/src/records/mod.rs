@@ -471,7 +471,7 @@ impl Records {
         let rows = [a.min(b), a.max(b)];
         let count = self.table.columns.len() + usize::from(self.table.identifiers.is_some());
         let (mut all, mut told) = ([0; FIELDS], [0.0; FIELDS]);
-        self.table.levels(rows, &mut all[..count]);
+        self.table.levels(&self.model.columns, rows, &mut all[..count]);
         let levels = &all[..count];
         let common = |field: usize| self.table.commonness(rows, levels, field);
         self.model.weights.told(levels, common, &mut told[..count]);

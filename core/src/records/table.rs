@@ -5,6 +5,9 @@ use super::identifiers::{Identifiers, KnownIdentifiers};
 use super::values::Kind;
 use serde::{Deserialize, Serialize};
 
+/// How many times as common names are in their own columns as in each other's, from which on they belong there.
+const BELONGS: f64 = 4.0;
+
 /// What is known of the columns of a table.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Columns {
@@ -58,8 +61,8 @@ impl Table {
         if self.sides.is_empty() { all * (all - 1.0) / 2.0 } else { one * (all - one) }.max(1.0)
     }
 
-    /// How far each field of two rows agrees; whether names stand in each other's place.
-    pub fn levels(&self, rows: [u32; 2], levels: &mut [u8]) -> bool {
+    /// How far each field of two rows agrees; whether names stand in each other's place that are known to belong elsewhere.
+    pub fn levels(&self, of: &Columns, rows: [u32; 2], levels: &mut [u8]) -> bool {
         let all = self.columns.iter().map(|column| column.level(rows));
         let all = all.chain(self.identifiers.iter().map(|it| it.level(rows)));
         levels.iter_mut().zip(all).for_each(|(level, of)| *level = of);
@@ -69,10 +72,13 @@ impl Table {
         for (one, column) in names() {
             for (two, other) in names().skip_while(|it| it.0 <= one) {
                 let are_near = levels[one].max(levels[two]) >= Kind::Name.top() - 1;
-                if !are_near && column.is_swapped(other, rows) {
+                let Some(is_whole) = column.swapped(other, rows).filter(|_| !are_near) else { continue };
+                let known = [&of.known[one], &of.known[two]];
+                let belong = rows.iter().any(|&row| column.belong(other, known, row) >= BELONGS);
+                if is_whole || belong {
                     levels[one] = Kind::Name.top() - 1;
                     levels[two] = Kind::Name.top() - 1;
-                    are_swapped = true;
+                    are_swapped |= belong;
                 }
             }
         }
