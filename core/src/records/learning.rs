@@ -293,13 +293,15 @@ impl Learning {
     fn run(self, model: &mut Weights) {
         let width = model.fields.len();
         let mut posteriors = crate::memory::copy(&self.begin).or_raise();
-        // The same before patterns take away: what these leave to a person is no chance, or it would be taken for that more and more.
+        // The same before patterns take away: in one table what these leave to a person is no chance, or it would be taken for that
+        // more and more.
         let mut by_levels = crate::memory::copy(&self.begin).or_raise();
         let mut told = [0.0; FIELDS];
         let mut patterns = filled(0u64, posteriors.len()).or_raise();
         for round in 0..ROUNDS.0 {
             if round % 4 == 0 {
-                self.count_chance(model, &by_levels, &self.chance[usize::from(round >= ROUNDS.2)]);
+                let counted = if self.is_one_table { &by_levels } else { &posteriors };
+                self.count_chance(model, counted, &self.chance[usize::from(round >= ROUNDS.2)]);
             }
             model.weigh();
             for (at, posterior) in checked(posteriors.iter_mut().enumerate()) {
