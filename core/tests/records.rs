@@ -448,9 +448,8 @@ fn families_stay_apart() {
 fn initials_and_swapped_names_are_found() {
     let initial = |_, row: &mut Row| row[0] = row[0].as_ref().map(|name| format!("{}.", &name[..1]));
     let swapped = |_, row: &mut Row| row.swap(0, 1);
-    for (second, again) in
-        [(10, &initial as &dyn Fn(usize, &mut Row)), (50, &initial), (10, &swapped), (50, &swapped)]
-    {
+    // If many were swapped, both columns would have the same names.
+    for (second, again) in [(10, &initial as &dyn Fn(usize, &mut Row)), (50, &initial), (5, &swapped)] {
         let (rows, of) = register(600, second, false, again);
         let (right, wrong) = found(&rows, &of);
         assert!(right * 100 >= 6 * second * 98 && wrong == 0, "{right} of {}, {wrong} wrong", 6 * second);
@@ -657,6 +656,32 @@ fn journals_tell_no_versions() {
         }
     }
     assert_eq!(found(&rows, &of), (900, 0));
+}
+
+/// Protects calls: who is called calls back, which is another call, though nobody calls twice and it agrees in all else.
+#[test]
+fn the_way_back_is_never_sure() {
+    let name = |at: usize| {
+        let letters = |of: usize| {
+            (0..6).map(move |letter| (b'a' + (mix64((at + of) as u64) >> (4 * letter) & 15) as u8) as char)
+        };
+        format!("{} {}", letters(1_000).collect::<String>(), letters(2_000).collect::<String>())
+    };
+    let (mut rows, mut of) = (Vec::<Row>::new(), Vec::new());
+    for call in 0..1_500usize {
+        let (who, whom) = (name(call % 97), name(100 + call * 7 % 389));
+        let (number, day) = (
+            format!("LX-{:05}", call * 7_919 % 99_991),
+            format!("2023-{:02}-{:02}", 1 + call % 12, 1 + call % 28),
+        );
+        let mut row: Row = [who, whom, number, day].map(Some).to_vec();
+        for _ in 0..1 + usize::from(call % 5 == 0) {
+            rows.push(row.clone());
+            of.push(of.len());
+            row.swap(0, 1);
+        }
+    }
+    assert_eq!(found(&rows, &of), (0, 0));
 }
 
 /// Protects people whose second records have one to three faults each, names in the wrong columns, mistyped too, and moves among

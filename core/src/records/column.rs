@@ -75,6 +75,9 @@ pub(super) struct Known {
     /// Whether it identifies by words alone, as names and titles do and addresses do not.
     #[serde(default)]
     pub is_called: bool,
+    /// The later columns, by their bits, whose names are others.
+    #[serde(default)]
+    pub apart: u32,
     /// How many rows have a value, and of names and texts a feature.
     values: Frequencies,
     features: Frequencies,
@@ -270,6 +273,7 @@ impl Column {
             same,
             cap,
             is_called: kind == Kind::Name && same <= IDENTIFIES && with_digits * 2 < some.len(),
+            apart: 0,
             values: counted(&column.hashes, &counts),
             features: counted(&column.of_features, &of_features),
         };
@@ -473,6 +477,21 @@ impl Column {
             [false, true] => is_near(across[0]).then_some(false),
             [false, false] => None,
         }
+    }
+
+    /// Whether these are names of a single word, as given and family names are and full ones are not.
+    pub fn is_single(&self) -> bool {
+        let several =
+            checked(0..self.keys.count()).filter(|&value| self.keys.get(value).contains(' ')).count();
+        self.kind == Kind::Name && several * 4 < self.keys.count()
+    }
+
+    /// The share of what stands in this column and another one that is more common in the other, by what is `known` of them.
+    pub fn misplaced(&self, other: &Column, known: [&Known; 2]) -> f64 {
+        let both = checked(&self.hashes).filter(|hash| other.hashes.binary_search(hash).is_ok());
+        let fewer =
+            both.map(|&hash| f64::from(known.map(|it| it.values.count(hash)).into_iter().min().unwrap_or(0)));
+        fewer.sum::<f64>() / known.map(|it| it.filled as f64).iter().sum::<f64>().max(1.0)
     }
 
     /// How many times as common the values that a row has in this column and another one are where they belong, as they stand or

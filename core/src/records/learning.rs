@@ -227,7 +227,7 @@ impl Learning {
         let (mut pairs, mut levels) = (Pairs::default(), filled(0u8, tops.len()).or_raise());
         let mut swapped = Vec::new();
         for candidate in checked(candidates).step_by(step) {
-            swapped.grow(table.levels(columns, candidate.rows, &mut levels)).or_raise();
+            swapped.grow(table.levels(columns, candidate.rows, &mut levels) == Some(true)).or_raise();
             pairs.add(table, *candidate, &levels);
         }
         let is_one_table = table.sides.is_empty();

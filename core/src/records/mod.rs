@@ -23,7 +23,7 @@ pub use candidates::Keys;
 use candidates::{Candidate, candidates, meet, on_candidates, short};
 use column::{Known, NONE, Strings};
 pub use fitting::STRONG;
-use model::{Weights, probability};
+use model::{ANOTHER, Weights, probability};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use table::{Columns, Table};
@@ -471,12 +471,13 @@ impl Records {
         let rows = [a.min(b), a.max(b)];
         let count = self.table.columns.len() + usize::from(self.table.identifiers.is_some());
         let (mut all, mut told) = ([0; FIELDS], [0.0; FIELDS]);
-        self.table.levels(&self.model.columns, rows, &mut all[..count]);
+        let by_mistake = self.table.levels(&self.model.columns, rows, &mut all[..count]);
         let levels = &all[..count];
         let common = |field: usize| self.table.commonness(rows, levels, field);
         self.model.weights.told(levels, common, &mut told[..count]);
         let kept = self.model.weights.kept(levels);
-        (all, told, kept)
+        // Who calls whom, from where to where: the way back is another.
+        (all, told, if by_mistake == Some(false) { kept.min(ANOTHER) } else { kept })
     }
 
     fn score(&self, rows: [u32; 2]) -> f64 {

@@ -6,9 +6,9 @@ use super::values::{Kind, MOST, SLIP};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
-/// What is kept of the probability where a date that identifies is quite another, all names are, or a name where most have versions:
-/// a person looks at them first.
-const ANOTHER: f64 = 0.85;
+/// What is kept of the probability where a date that identifies is quite another, all names are, a name where most have versions, or
+/// names stand in each other's place that both columns have: a person looks at them first.
+pub(super) const ANOTHER: f64 = 0.85;
 /// No answers shift the odds or weigh by more.
 const MOST_FITTED: f64 = 1000.0;
 pub(super) const WIDTH: usize = MOST + 1;

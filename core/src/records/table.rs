@@ -5,6 +5,8 @@ use super::identifiers::{Identifiers, KnownIdentifiers};
 use super::values::Kind;
 use serde::{Deserialize, Serialize};
 
+/// The share of the names of two columns that stand in the wrong one, at most; of more both columns have the same.
+const MISPLACED: f64 = 0.1;
 /// How many times as common names are in their own columns as in each other's, from which on they belong there.
 const BELONGS: f64 = 4.0;
 
@@ -37,6 +39,15 @@ impl Table {
                 known.push(it);
             }
         }
+        for two in 0..columns.len() {
+            for one in 0..two {
+                let (both, of) = ([&columns[one], &columns[two]], [&known[one], &known[two]]);
+                let are_single = both.iter().all(|it| it.is_single());
+                if are_single && both[0].misplaced(both[1], of) <= MISPLACED {
+                    known[one].apart |= 1 << two;
+                }
+            }
+        }
         let (identifiers, of_identifiers) = Identifiers::learned(&known, values, order).unzip();
         let table = Table { rows: order.len(), columns, identifiers, sides: Vec::new() };
         (table, Columns { known, identifiers: of_identifiers })
@@ -61,28 +72,29 @@ impl Table {
         if self.sides.is_empty() { all * (all - 1.0) / 2.0 } else { one * (all - one) }.max(1.0)
     }
 
-    /// How far each field of two rows agrees; whether names stand in each other's place that are known to belong elsewhere.
-    pub fn levels(&self, of: &Columns, rows: [u32; 2], levels: &mut [u8]) -> bool {
+    /// How far each field of two rows agrees; if names stand in each other's place, whether by mistake.
+    pub fn levels(&self, of: &Columns, rows: [u32; 2], levels: &mut [u8]) -> Option<bool> {
         let all = self.columns.iter().map(|column| column.level(rows));
         let all = all.chain(self.identifiers.iter().map(|it| it.level(rows)));
         levels.iter_mut().zip(all).for_each(|(level, of)| *level = of);
         // A given name where the family's belongs.
         let names = || self.columns.iter().enumerate().filter(|it| it.1.kind == Kind::Name);
-        let mut are_swapped = false;
+        let mut by_mistake = None;
         for (one, column) in names() {
             for (two, other) in names().skip_while(|it| it.0 <= one) {
                 let are_near = levels[one].max(levels[two]) >= Kind::Name.top() - 1;
                 let Some(is_whole) = column.swapped(other, rows).filter(|_| !are_near) else { continue };
                 let known = [&of.known[one], &of.known[two]];
-                let belong = rows.iter().any(|&row| column.belong(other, known, row) >= BELONGS);
-                if is_whole || belong {
+                let belong = |&row: &u32| column.belong(other, known, row) >= BELONGS;
+                let is_mistake = known[0].apart >> two & 1 == 1 && (is_whole || rows.iter().any(belong));
+                if is_whole || is_mistake {
                     levels[one] = Kind::Name.top() - 1;
                     levels[two] = Kind::Name.top() - 1;
-                    are_swapped |= belong;
+                    by_mistake = Some(is_mistake && by_mistake != Some(false));
                 }
             }
         }
-        are_swapped
+        by_mistake
     }
 
     /// How common the value is in which a field of two rows fully agrees; 1 where it does not.
