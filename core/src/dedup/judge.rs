@@ -243,8 +243,8 @@ fn rows(pair: Pair) -> [u32; 2] {
 }
 
 impl<F: Spill> Judge<F> {
-    /// No candidates yet, of some `rows` rows. `memory`: bytes for sets, beyond which they go to `file`, and again for
-    /// their sketches, which take a little per row in any case.
+    /// No candidates yet, of some `rows` rows. Sets take the memory, beyond which they go to `file`, and their sketches as much
+    /// again or their own limit, and a little per row in any case.
     pub fn new(alike: Alike, rows: usize, limits: Limits, file: F) -> Judge<F> {
         Judge {
             alike,

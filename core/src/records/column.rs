@@ -242,8 +242,7 @@ impl Column {
         let some: Vec<String> = collect(some.take(LOOKED_AT).map(str::to_lowercase)).or_raise();
         let kind = kind_of(&some);
         let mut column = Column::new(at, kind, values, order);
-        let mut counts = filled(0u32, column.hashes.len()).or_raise();
-        checked(&column.ids).filter(|&&id| id != NONE).for_each(|&id| counts[id as usize] += 1);
+        let counts = column.counts();
         let present: usize = counts.iter().map(|&count| count as usize).sum();
         if present * 50 < order.len() || counts.len() < 2 {
             return None;
@@ -479,19 +478,31 @@ impl Column {
         }
     }
 
-    /// Whether these are names of a single word, as given and family names are and full ones are not.
-    pub fn is_single(&self) -> bool {
-        let several =
-            checked(0..self.keys.count()).filter(|&value| self.keys.get(value).contains(' ')).count();
-        self.kind == Kind::Name && several * 4 < self.keys.count()
+    /// How many rows have each value.
+    pub fn counts(&self) -> Vec<u32> {
+        let mut counts = filled(0u32, self.hashes.len()).or_raise();
+        checked(&self.ids).filter(|&&id| id != NONE).for_each(|&id| counts[id as usize] += 1);
+        counts
     }
 
-    /// The share of what stands in this column and another one that is more common in the other, by what is `known` of them.
-    pub fn misplaced(&self, other: &Column, known: [&Known; 2]) -> f64 {
-        let both = checked(&self.hashes).filter(|hash| other.hashes.binary_search(hash).is_ok());
-        let fewer =
-            both.map(|&hash| f64::from(known.map(|it| it.values.count(hash)).into_iter().min().unwrap_or(0)));
-        fewer.sum::<f64>() / known.map(|it| it.filled as f64).iter().sum::<f64>().max(1.0)
+    /// Whether these are names of a single word, as given and family names are and full ones are not.
+    pub fn is_single(&self) -> bool {
+        let values = || checked(0..self.keys.count());
+        let several = || values().filter(|&value| self.keys.get(value).contains(' ')).count();
+        self.kind == Kind::Name && several() * 4 < self.keys.count()
+    }
+
+    /// The share of what stands in two columns that is at least as common in the other one; their values are so common.
+    pub fn misplaced([one, two]: [&Column; 2], counts: [&[u32]; 2]) -> f64 {
+        let mut others = two.hashes.iter().zip(counts[1]).peekable();
+        let mut misplaced = 0.0;
+        // Both are in order.
+        for (hash, &count) in checked(one.hashes.iter().zip(counts[0])) {
+            while others.next_if(|it| it.0 < hash).is_some() {}
+            misplaced += others.next_if(|it| it.0 == hash).map_or(0.0, |it| f64::from(count.min(*it.1)));
+        }
+        let all = |counts: &[u32]| counts.iter().map(|&count| f64::from(count)).sum::<f64>();
+        misplaced / (all(counts[0]) + all(counts[1])).max(1.0)
     }
 
     /// How many times as common the values that a row has in this column and another one are where they belong, as they stand or

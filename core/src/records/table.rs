@@ -39,12 +39,13 @@ impl Table {
                 known.push(it);
             }
         }
-        for two in 0..columns.len() {
-            for one in 0..two {
-                let (both, of) = ([&columns[one], &columns[two]], [&known[one], &known[two]]);
-                let are_single = both.iter().all(|it| it.is_single());
-                if are_single && both[0].misplaced(both[1], of) <= MISPLACED {
-                    known[one].apart |= 1 << two;
+        let single = columns.iter().enumerate().filter(|it| it.1.is_single());
+        let single: Vec<(usize, &Column, Vec<u32>)> =
+            single.map(|(at, column)| (at, column, column.counts())).collect();
+        for (number, (two, other, counts)) in single.iter().enumerate() {
+            for (one, column, own) in &single[..number] {
+                if Column::misplaced([column, other], [own, counts]) <= MISPLACED {
+                    known[*one].apart |= 1 << two;
                 }
             }
         }
@@ -83,7 +84,10 @@ impl Table {
         for (one, column) in names() {
             for (two, other) in names().skip_while(|it| it.0 <= one) {
                 let are_near = levels[one].max(levels[two]) >= Kind::Name.top() - 1;
-                let Some(is_whole) = column.swapped(other, rows).filter(|_| !are_near) else { continue };
+                if are_near {
+                    continue;
+                }
+                let Some(is_whole) = column.swapped(other, rows) else { continue };
                 let known = [&of.known[one], &of.known[two]];
                 let belong = |&row: &u32| column.belong(other, known, row) >= BELONGS;
                 let is_mistake = known[0].apart >> two & 1 == 1 && (is_whole || rows.iter().any(belong));
