@@ -301,14 +301,12 @@ fn copies_of_one_letter_are_no_letters_of_one_form() {
     assert_eq!(unlike(&letters(400, false)), None, "none are alike");
 }
 
-/// Protects tables of short texts of few words: all would be compared with each other, for minutes. Not those of many copies.
+/// Protects tables of short texts of few words: all would be compared with each other, for minutes, or found alike. Not those of
+/// many copies.
 #[test]
 fn short_texts_are_compared_where_that_ends() {
-    let short = |vocabulary: u64, different: u64, rows: u64| {
-        let random = |of: u64| SplitMix64::new(of).next();
-        let word = |at: u64| format!("{:06x}", random(random(at) % vocabulary) >> 40);
-        let text =
-            |row: u64| (0..10).map(|at| word(10 * (row % different) + at)).collect::<Vec<_>>().join(" ");
+    let random = |of: u64| SplitMix64::new(of).next();
+    let short_of = |text: &dyn Fn(u64) -> String, rows: u64| {
         let texts: Vec<String> = (0..1000).map(text).collect();
         let mut profile = Profile::default();
         texts.iter().for_each(|text| profile.add(text));
@@ -316,8 +314,19 @@ fn short_texts_are_compared_where_that_ends() {
         assert_eq!(suggestion.short, suggestion.reason.contains("So the texts themselves"));
         suggestion.short
     };
+    let short = |vocabulary: u64, different: u64, rows: u64| {
+        let word = |at: u64| format!("{:06x}", random(random(at) % vocabulary) >> 40);
+        let text =
+            |row: u64| (0..10).map(|at| word(10 * (row % different) + at)).collect::<Vec<_>>().join(" ");
+        short_of(&text, rows)
+    };
     assert_eq!([10_000, 100_000].map(|rows| short(300, 1000, rows)), [true, false]);
     assert!(short(300, 20, 100_000));
+    // Nearly all pairs are alike: to write them down would fill a disk.
+    let flags = |row: u64| {
+        (0..30).map(|at| if random(row) >> at & 1 == 0 { "Y" } else { "N" }).collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!([10_000, 100_000].map(|rows| short_of(&flags, rows)), [true, false]);
 }
 
 /// Protects what frames ask for: the texts are compared where no distance reaches those at the limit, and their n-grams are not

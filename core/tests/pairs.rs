@@ -7,7 +7,7 @@ use common::groups::{Data, brute_pairs, fingerprints};
 use common::interrupted_after;
 use dedup_core::dedup::Limits;
 use dedup_core::external::{Host, MemoryHost, MemorySpill, Result};
-use dedup_core::groups::{Connect, Pair, PairSearch, Pairs, UnionFind};
+use dedup_core::groups::{Connect, Mark, Pair, PairSearch, Pairs, UnionFind};
 use dedup_core::hash::mix64;
 use dedup_detectors::components::components;
 
@@ -134,6 +134,52 @@ fn a_family_is_connected_by_few_pairs() {
                 connected(&fps, PairSearch { distance: 10, memory, threads: 1 }, 1000, |_, _| true);
             let outside = found.iter().filter(|&&set| set != 0).count();
             assert!(outside < 100 && taken < 3_000_000, "{outside} outside, {taken} pairs");
+        }
+    }
+}
+
+/// Protects that what is marked apart, and nothing else, is left out: among equal fingerprints and near ones, one row of each or
+/// many, in memory and through files, pairs or what they connect.
+#[test]
+fn leaves_out_what_is_apart() {
+    for data in Data::ALL {
+        for (rows, distance, bits) in [(2500, 9, u64::MAX), (1500, 3, 0xf0f)] {
+            let fps: Vec<u64> = fingerprints(data, rows, 13).into_iter().map(|fp| fp & bits).collect();
+            let mark = |row: u64| {
+                let known = mix64(row) & mix64(row + 7) & 0xff_00f0;
+                Mark { kind: (mix64(row + 3) % 3) as u32, known, value: mix64(row / 5) & known }
+            };
+            let marks: Vec<Mark> = (0..rows as u64).map(mark).collect();
+            let apart = |a: i64, b: i64| marks[a as usize].is_apart(&marks[b as usize]);
+            let all = brute_pairs(&fps, distance);
+            let expected: Vec<Pair> = all.iter().filter(|it| !apart(it.a, it.b)).copied().collect();
+            assert!(expected.len() < all.len(), "{data:?} {distance}");
+            for (memory, threads) in [(PLENTY, 1), (PLENTY, 3), (LITTLE, 2)] {
+                let settings = PairSearch { distance, memory, threads };
+                let collecting = || {
+                    let mut collecting = Pairs::new(settings).marked(Some(marks.clone()));
+                    fps.iter()
+                        .zip(0..)
+                        .for_each(|(&fp, id)| collecting.add(id, fp, &mut MemoryHost).unwrap());
+                    collecting
+                };
+                let mut found = Vec::new();
+                let add = |pair, _: &mut _| {
+                    found.push(pair);
+                    Ok(())
+                };
+                collecting().finish(&mut MemoryHost, add).unwrap();
+                found.sort_unstable();
+                assert!(found == expected, "{data:?} {distance} {memory} {threads}");
+                let sets = UnionFind::new(rows);
+                let verify = |a, b| !apart(a, b);
+                let mut late = Late { sets: &sets, verify, lag: 100, waiting: Vec::new(), taken: 0 };
+                collecting().connect(&sets, &mut MemoryHost, &mut late).unwrap();
+                let whole = UnionFind::new(rows);
+                expected.iter().for_each(|it| _ = whole.union(it.a as u32, it.b as u32));
+                let same = (0..rows as u32).all(|row| sets.find(row) == whole.find(row));
+                assert!(same, "{data:?} {distance} {memory} {threads}");
+            }
         }
     }
 }

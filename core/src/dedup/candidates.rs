@@ -3,7 +3,7 @@
 use super::{Alike, Judge, Limits, Options, Rows, Texts};
 use crate::details::Fillings;
 use crate::external::{Host, Result};
-use crate::groups::{Connect, Pair, PairSearch, PartPairs, UnionFind};
+use crate::groups::{Connect, Mark, Pair, PairSearch, PartPairs, UnionFind};
 use crate::memory::collect;
 use crate::similarity::{Compare, Likeness, SimilarPair, SimilarPairs};
 use std::sync::Arc;
@@ -35,8 +35,14 @@ impl Compare for ByGrams {
 }
 
 impl<H: Host> Candidates<H> {
-    pub(super) fn by_fingerprint(rows: &Rows<H::File>, search: PairSearch, host: &mut H) -> Result<Self> {
-        let mut pairs = PartPairs::new(rows.parts(), search);
+    /// By fingerprints; those of rows that are marked apart are left out.
+    pub(super) fn by_fingerprint(
+        rows: &Rows<H::File>,
+        marks: Option<Vec<Mark>>,
+        search: PairSearch,
+        host: &mut H,
+    ) -> Result<Self> {
+        let mut pairs = PartPairs::new(rows.parts(), search).marked(marks);
         for row in rows.firsts().filter(|&row| rows.has_fp(row)) {
             pairs.add(row as i64, &rows.hash(row), host)?;
         }

@@ -6,7 +6,7 @@ use crate::details::{Detail, Learner, Statistics};
 use crate::external::{Host, Result, Spill};
 use crate::features::TextRecipe;
 use crate::interrupt::checked;
-use crate::memory::{collect, filled};
+use crate::memory::filled;
 use std::sync::Arc;
 
 /// What is found about a row.
@@ -89,7 +89,7 @@ pub fn find<H: Host>(
             fingerprint(recipe, &mut rows, limits.threads, host)?;
         }
         if options.alike.asks_statistics() && options.alike.statistics.is_none() {
-            options.alike.statistics = Some(Arc::new(statistics(&options, &mut rows, host)?));
+            options.alike.statistics = Some(Arc::new(statistics(&options, &mut rows, limits.threads, host)?));
         }
     }
     let groups = group(&options, &mut rows, limits, host)?;
@@ -128,13 +128,20 @@ fn fingerprint<H: Host>(
     Ok(())
 }
 
-fn statistics<H: Host>(options: &Options, rows: &mut Rows<H::File>, host: &mut H) -> Result<Statistics> {
+fn statistics<H: Host>(
+    options: &Options,
+    rows: &mut Rows<H::File>,
+    threads: usize,
+    host: &mut H,
+) -> Result<Statistics> {
     host.stage("learning what the rows have in common", "rows", Some(rows.count() as u64));
     let mut learner = Learner::default();
-    for row in collect(rows.firsts())? {
-        host.step();
-        learner.add(&options.alike.normal.plain(&rows.texts.content(row)?));
-    }
+    let normal = options.alike.normal;
+    let hash = |(): &mut (), text: &str| Learner::hash(&normal.plain(text));
+    rows.each_first(&mut vec![(); threads.max(1)], host, hash, |_, text, hash| {
+        hash.into_iter().for_each(|hash| learner.add_known(hash, || normal.plain(text)));
+        Ok(())
+    })?;
     let mut statistics = learner.learn(options.alike.n);
     options.name_slots(&mut statistics);
     host.end(&format!("{} templates", statistics.templates.count()));

@@ -5,7 +5,7 @@ use super::links::{Divided, Keepers, Linking, Links};
 use super::rows::across;
 use super::star::stars;
 use super::{Comparable, Decided, Group, Judge, Limits, Method, Options, Order, Rows, Texts};
-use crate::details::{Fillings, Statistics};
+use crate::details::{Filler, Fillings, Statistics};
 use crate::external::{Host, Result, Sorter};
 use crate::groups::{Pair, PairSearch, UnionFind};
 use crate::interrupt::{checked, sort_unstable_by};
@@ -69,7 +69,7 @@ fn by_judge<H: Host>(
         // They cost too much to look at before it is known whether a pair can still change its groups.
         alike.details = None;
     }
-    let apart = apart(options, rows, host)?;
+    let apart = apart(options, rows, limits.threads, host)?;
     let mut judge = Judge::new(alike, rows.count(), limits, host.file());
     judge.apart.clone_from(&apart);
     // A pair farther apart than the diameter joins nothing.
@@ -80,7 +80,13 @@ fn by_judge<H: Host>(
     } else {
         let for_order = if in_order { limits.memory / 4 } else { 0 };
         let memory = limits.memory - for_order;
-        Candidates::by_fingerprint(rows, PairSearch { distance, memory, threads: limits.threads }, host)?
+        let marks = apart.as_ref().map(|apart| apart.marks(rows.count())).transpose()?.flatten();
+        Candidates::by_fingerprint(
+            rows,
+            marks,
+            PairSearch { distance, memory, threads: limits.threads },
+            host,
+        )?
     };
     let Rows { texts, fps, first, sides, decided, .. } = rows;
     let mut grouping = Grouping { options, texts, sides, judge, host };
@@ -114,15 +120,20 @@ fn by_judge<H: Host>(
 fn apart<H: Host>(
     options: &Options,
     rows: &mut Rows<H::File>,
+    threads: usize,
     host: &mut H,
 ) -> Result<Option<Arc<Fillings>>> {
     let alike = &options.alike;
     let Some(Statistics { templates, .. }) = alike.statistics.as_deref() else { return Ok(None) };
+    let mut fillings = Fillings::new(templates, alike.has_slots());
+    if templates.count() == 0 {
+        return Ok(Some(Arc::new(fillings)));
+    }
     host.stage("reading what stands in slots", "rows", Some(rows.count() as u64));
-    let firsts = collect(rows.firsts())?;
-    let fillings = templates.fill(firsts.into_iter(), alike.has_slots(), &mut |row| {
-        host.step();
-        Ok(alike.plain(&rows.texts.content(row)?).into_owned())
+    let mut fillers: Vec<Filler> = (0..threads.max(1)).map(|_| fillings.filler()).collect();
+    let read = |filler: &mut Filler, text: &str| filler.read(&alike.plain(text));
+    rows.each_first(&mut fillers, host, read, |row, _, filling| {
+        filling.map_or(Ok(()), |it| fillings.add(row as u32, it))
     })?;
     Ok(Some(Arc::new(fillings)))
 }

@@ -193,9 +193,9 @@ impl Alike {
 
 /// Pairs that are judged at a time.
 const BATCH_PAIRS: usize = 1 << 14;
-const BATCH_BYTES: usize = 4 << 20;
+pub(super) const BATCH_BYTES: usize = 4 << 20;
 /// Texts whose work is worth a thread.
-const WORTH_THREADS: usize = 128;
+pub(super) const WORTH_THREADS: usize = 128;
 
 /// Judges candidates, many at a time, on several threads. The set of n-grams of a row is made once, when it is first in a
 /// pair; a pair is compared by the sets, and most are ruled out by the sketches already.

@@ -196,7 +196,7 @@ impl<F: Spill> Found<F> {
                     // Where texts decide no answer moves the distance.
                     let lower = if least > 0.0 { 0 } else { LOWER.1 };
                     let distance = farthest + lower;
-                    Candidates::by_fingerprint(rows, PairSearch { distance, memory, threads }, host)?
+                    Candidates::by_fingerprint(rows, None, PairSearch { distance, memory, threads }, host)?
                 })
             }
             None => None,

@@ -1,7 +1,8 @@
 //! The rows of a source: a few numbers of each in memory, beside [`Texts`] in a file.
 
+use super::judge::{BATCH_BYTES, WORTH_THREADS};
 use super::{Alike, Comparable, Decided, Decisions, EqualTexts, Keep, Options, Precedence, Texts};
-use crate::external::{Host, Result, Spill};
+use crate::external::{Host, Result, Spill, beside_threads};
 use crate::fingerprint::hamming;
 use crate::interrupt::{checked, sort_unstable_by};
 use crate::memory::{Grow, collect, filled};
@@ -155,6 +156,42 @@ impl<F: Spill> Rows<F> {
     /// Whether a row has a fingerprint by which it is near others.
     pub fn has_fp(&self, row: usize) -> bool {
         self.kinds[row] == Comparable::Near
+    }
+
+    /// Has threads, one for each of `states`, make something of each different content, which `take` gets with it in their order.
+    pub(super) fn each_first<H: Host<File = F>, S: Send, R: Send>(
+        &mut self,
+        states: &mut [S],
+        host: &mut H,
+        each: impl Fn(&mut S, &str) -> R + Sync,
+        mut take: impl FnMut(usize, &str, R) -> Result<()>,
+    ) -> Result<()> {
+        let mut firsts = collect(self.firsts())?.into_iter();
+        let (mut texts, mut next) = (Vec::<(usize, String)>::new(), Vec::new());
+        loop {
+            let read = &mut || {
+                let mut bytes = 0;
+                while bytes < BATCH_BYTES
+                    && let Some(row) = firsts.next()
+                {
+                    let text = self.texts.content(row)?;
+                    bytes += text.len();
+                    next.grow((row, text))?;
+                }
+                Ok(())
+            };
+            let each = |state: &mut S, (_, text): &(usize, String)| each(state, text);
+            let threads = if texts.len() < WORTH_THREADS { 1 } else { states.len() };
+            let made = beside_threads(&texts, &mut states[..threads], host, each, read)?;
+            for ((row, text), made) in texts.drain(..).zip(made) {
+                host.step();
+                take(row, &text, made)?;
+            }
+            std::mem::swap(&mut texts, &mut next);
+            if texts.is_empty() {
+                return Ok(());
+            }
+        }
     }
 
     /// The rows that are the first of their content and have something to compare.

@@ -7,9 +7,9 @@ use std::ops::Range;
 
 /// How a text fills the slots of the template that it is of.
 #[derive(Debug)]
-pub(super) struct Filling {
-    pub template: u32,
-    pub values: Vec<Value>,
+pub struct Filling {
+    pub(super) template: u32,
+    pub(super) values: Vec<Value>,
 }
 
 /// Words of a value that are known one by one: names without spaces are cut into many.
@@ -19,7 +19,7 @@ const WORDS: usize = 12;
 const MANY: u32 = 3;
 
 /// What stands in a slot, so far as it can be told from others at a glance.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub(super) struct Value {
     /// A bit for each of its words, and for those of no script that spells, as numbers.
     words: u64,
@@ -33,7 +33,7 @@ pub(super) struct Value {
 }
 
 /// How words are written.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 struct Written {
     /// How often they have characters, up to three times: two bits for each of 32 kinds.
     characters: u64,
@@ -102,6 +102,11 @@ impl Value {
     /// Whether there is none.
     pub fn is_none(&self) -> bool {
         self.count == 0
+    }
+
+    /// The hash of the only word, if that is of no script that spells, so that any other such word is another value.
+    pub fn sign(&self) -> Option<u32> {
+        self.first.first().filter(|_| self.count == 1 && self.all.scripts[2]).map(|word| word.0)
     }
 
     /// Whether either has a word that the other lacks, and these cannot be one.

@@ -27,6 +27,7 @@ mod codes;
 mod differences;
 mod english;
 mod filling;
+mod fillings;
 mod frame;
 mod learn;
 mod letters;
@@ -41,6 +42,8 @@ mod values;
 use crate::memory::{OrRaise, Room, copy_str};
 use differences::Differences;
 pub use differences::{Detail, Kinds, Passage};
+pub use filling::Filling;
+pub use fillings::{Filler, Fillings};
 pub use frame::Frame;
 pub use named::{Part, Shown, around};
 use rustc_hash::FxHashMap;
@@ -49,7 +52,7 @@ pub use statistics::{Learner, Statistics};
 use std::cell::OnceCell;
 use std::sync::Arc;
 use templates::Read;
-pub use templates::{Fillings, Templates};
+pub use templates::Templates;
 use tokens::{Ids, Text};
 
 /// The details in which two texts differ, in the order of the lesser text.

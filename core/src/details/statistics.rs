@@ -10,6 +10,7 @@ use crate::records::Model;
 use crate::similarity::Frequencies;
 use crate::text::Normal;
 use rustc_hash::FxHashMap;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// Texts that are looked at, and their bytes, at most: of more, those with the least hashes.
@@ -118,20 +119,30 @@ impl Learner {
         u64::MAX >> self.halved
     }
 
+    /// What a text is known by; `None`: it says nothing, and is not counted.
+    pub fn hash(text: &str) -> Option<u64> {
+        let letters = letters(text);
+        (!letters.is_empty()).then(|| city64(letters.as_bytes()))
+    }
+
     /// Takes a text.
     pub fn add(&mut self, text: &str) {
-        let letters = letters(text);
-        let hash = city64(letters.as_bytes());
-        // What says nothing is not counted. Of texts that only differ in signs and capitals one is enough.
-        if letters.is_empty()
-            || hash > self.limit()
-            || self.texts.get(&hash).is_some_and(|known| &**known <= text)
-        {
+        Self::hash(text).into_iter().for_each(|hash| self.add_known(hash, || Cow::Borrowed(text)));
+    }
+
+    /// Takes a text that is known by its hash, and is made if it is wanted.
+    pub fn add_known<'t>(&mut self, hash: u64, text: impl FnOnce() -> Cow<'t, str>) {
+        if hash > self.limit() {
+            return;
+        }
+        let text = text();
+        // Of texts that only differ in signs and capitals one is enough.
+        if self.texts.get(&hash).is_some_and(|known| **known <= *text) {
             return;
         }
         self.texts.room(1).or_raise();
         self.bytes += text.len();
-        let before = self.texts.insert(hash, copy_str(text).or_raise());
+        let before = self.texts.insert(hash, copy_str(&text).or_raise());
         self.bytes -= before.map_or(0, |before| before.len());
         while self.texts.len() > TEXTS || self.bytes > BYTES && self.texts.len() > FEWEST {
             self.halved += 1;

@@ -11,13 +11,12 @@ use super::english::{is_count, is_within};
 use super::filling::{Filled, Filling, Value};
 use super::letters::{LETTER_RUN, foot, hash_of, is_letter};
 use super::spans::Span;
-use super::tokens::{Form, Ids, Text};
-use crate::external::Result;
+use super::tokens::{Form, Text};
 use crate::hash::{city64, mix64};
-use crate::interrupt::{check, checked};
+use crate::interrupt::checked;
 use crate::memory::{Grow, OrRaise, Room, collect};
 use crate::text::{is_alphanumeric, is_chinese, is_spaceless_char};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 use std::cmp::Reverse;
 use std::ops::Range;
 use std::sync::Arc;
@@ -174,7 +173,7 @@ impl Templates {
     }
 
     /// The templates that a text may be of: it has enough of their signs, of the first one most.
-    fn candidates(&self, plain: &str) -> Vec<u32> {
+    pub(super) fn candidates(&self, plain: &str) -> Vec<u32> {
         if self.all.is_empty() {
             return Vec::new();
         }
@@ -223,33 +222,6 @@ impl Templates {
             }
         }
         reading
-    }
-
-    /// How each of some texts fills the slots of the template that it is of; with `tells` other values tell two texts apart.
-    pub fn fill(
-        self: &Arc<Self>,
-        rows: impl Iterator<Item = usize>,
-        tells: bool,
-        read: &mut dyn FnMut(usize) -> Result<String>,
-    ) -> Result<Fillings> {
-        let mut all = Fillings { templates: Arc::clone(self), tells, all: FxHashMap::default() };
-        if self.all.is_empty() {
-            return Ok(all);
-        }
-        let mut ids = Ids::default();
-        for row in rows {
-            check();
-            let plain = read(row)?;
-            if self.candidates(&plain).is_empty() {
-                continue;
-            }
-            ids.keep_small();
-            let text = Text::new(&plain, &mut ids);
-            let Some(Reading { filling, .. }) = self.read(&plain, &text) else { continue };
-            all.all.room(1)?;
-            all.all.insert(row as u32, filling);
-        }
-        Ok(all)
     }
 
     /// The values of a slot in which two texts differ, each with a word that the other lacks there: places of tokens.
@@ -320,7 +292,7 @@ pub(super) struct Reading {
     pub slots: Vec<Slot>,
     /// The tokens of the value in each slot.
     pub places: Vec<Range<usize>>,
-    filling: Filling,
+    pub filling: Filling,
 }
 
 impl Reading {
@@ -332,67 +304,9 @@ impl Reading {
 /// How a text stands to the templates; `None`: it is of none.
 pub(super) type Read = Option<Arc<Reading>>;
 
-/// How texts fill the slots of the templates that they are of, by their numbers.
-#[derive(Debug)]
-pub struct Fillings {
-    /// The templates.
-    pub templates: Arc<Templates>,
-    /// Whether other values tell two texts apart.
-    tells: bool,
-    all: FxHashMap<u32, Filling>,
-}
-
-impl Fillings {
-    /// Whether two of the texts are of one template and have other values in a slot, so that they need not be compared.
-    pub fn differ(&self, pair: [u32; 2]) -> bool {
-        self.tells && (self.differing(pair).next().is_some() || self.is_one_blank(pair))
-    }
-
-    /// Whether one text of a template alone has nothing in the slots that tell.
-    fn is_one_blank(&self, pair: [u32; 2]) -> bool {
-        self.of_one(pair).is_some_and(|both| {
-            let known = self.templates.known(both[0].template);
-            let [a, b] =
-                both.map(|it| it.values.iter().zip(known).all(|(value, of)| !of.tells || value.is_none()));
-            a != b
-        })
-    }
-
-    /// The template of two texts, and the slot of it, if there is one alone in which they have other values.
-    pub fn slot(&self, pair: [u32; 2]) -> Option<(u32, usize)> {
-        let mut slots = self.differing(pair);
-        let slot = slots.next()?;
-        slots.next().is_none().then_some((self.template(pair)?, slot))
-    }
-
-    /// The slots in which two texts have other values for certain.
-    fn differing(&self, pair: [u32; 2]) -> impl Iterator<Item = usize> {
-        self.of_one(pair).into_iter().flat_map(|[a, b]| {
-            let known = self.templates.known(a.template);
-            let slots = a.values.iter().zip(&b.values).zip(known).enumerate();
-            slots.filter(|(_, ((a, b), known))| known.tells && known.differ([a, b])).map(|it| it.0)
-        })
-    }
-
-    /// The template that two texts are of.
-    pub fn template(&self, pair: [u32; 2]) -> Option<u32> {
-        self.of_one(pair).map(|[one, _]| one.template)
-    }
-
-    /// Whether two texts are of templates.
-    pub fn have(&self, rows: [u32; 2]) -> bool {
-        rows.iter().all(|row| self.all.contains_key(row))
-    }
-
-    fn of_one(&self, [a, b]: [u32; 2]) -> Option<[&Filling; 2]> {
-        let both = [self.all.get(&a)?, self.all.get(&b)?];
-        (both[0].template == both[1].template).then_some(both)
-    }
-}
-
 impl Known {
     /// Whether two values of it are others for certain.
-    fn differ(&self, [a, b]: [&Value; 2]) -> bool {
+    pub(super) fn differ(&self, [a, b]: [&Value; 2]) -> bool {
         a.is_another(b) || self.ordered && a.is_reordered(b)
     }
 }
@@ -592,6 +506,7 @@ pub(super) fn letters(text: &str) -> String {
     letters.room(text.len()).or_raise();
     for c in checked(text.chars()) {
         match c {
+            _ if c.is_ascii_alphanumeric() => letters.push(c.to_ascii_lowercase()),
             _ if is_chinese(c) => letters.push(c),
             _ if !is_alphanumeric(c) => {}
             _ => letters.extend(c.to_lowercase()),

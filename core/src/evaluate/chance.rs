@@ -99,6 +99,11 @@ impl Chance {
         far + (far - near) * decades.max(0.0)
     }
 
+    /// The share of random pairs, 0 to 1, that are so similar at least.
+    pub fn share(&self, similarity: f64) -> f64 {
+        self.above[(similarity * CELLS as f64) as usize] as f64 / self.above[0].max(1) as f64
+    }
+
     /// The threshold for a table of so many rows: `least`, or, if chance alone leads further, the similarity that
     /// at most one unrelated pair in a hundred thousand reaches, and in all at most one for every two rows.
     /// Rounded up to hundredths, at most 0.5: where random pairs share more, most texts are near-duplicates of

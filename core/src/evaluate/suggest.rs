@@ -25,6 +25,8 @@ const TWO_FIFTHS_SHARED: (f64, &str) = (0.25, "Two fifths of the n-grams");
 /// N-grams that a join compares, in all and for each row, up to which the texts of a table are joined: a minute, or, of a million
 /// rows, five.
 const AFFORDABLE: (f64, f64) = (2e11, 6e5);
+/// Pairs that it finds, up to which they are: 2.4 GB of temporary files.
+const FOUND: f64 = 2e8;
 
 /// Length and script of texts.
 #[derive(Debug, Clone, Default)]
@@ -127,14 +129,17 @@ impl Profile {
             (false, false) => (words(), 5, HALF_SHARED),
             (true, false) => (words(), 3, WEIGHED),
         };
-        let threshold = Chance::measure(sample, n as usize).threshold(rows, least);
+        let chance = Chance::measure(sample, n as usize);
+        let threshold = chance.threshold(rows, least);
         let markup = 2 * self.marked_up > self.lengths.len() as u64;
         if markup {
             recipe["markup"] = json!("html");
         }
         let script = if chinese { "without spaces between words" } else { "with spaces between words" };
         let most = AFFORDABLE.0.max(AFFORDABLE.1 * rows as f64);
-        let joined = (short || framed) && steps_of_join(sample, n as usize, threshold, rows) <= most;
+        let joined = (short || framed)
+            && chance.share(threshold) * (rows as f64).powi(2) / 2.0 <= FOUND
+            && steps_of_join(sample, n as usize, threshold, rows) <= most;
         let what = match (short, joined) {
             (true, true) => {
                 "They are short: one changed character turns many bits, so no distance is both safe and wide enough. \

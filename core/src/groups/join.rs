@@ -6,6 +6,7 @@
 
 use super::blocking::{BLOCKS, Blocking, ball};
 use super::connected::{Connected, Rest};
+use super::mark::Apart;
 use super::rows::{Hit, ROWS_PER_CHECK, Side};
 use crate::fingerprint::{LANES, any_near};
 use crate::memory::{Grow, OrRaise, Room, filled};
@@ -85,6 +86,7 @@ pub(super) type Deliver<'d> = dyn FnMut(&mut Vec<Hit>) -> Result<(), Stop> + 'd;
 pub(super) struct Joiner<'d> {
     distance: u32,
     connected: Option<Connected<'d>>,
+    apart: Option<Apart<'d>>,
     /// The blockings above, and the current block of each.
     pub path: Vec<(Blocking, usize)>,
     hits: Vec<Hit>,
@@ -95,11 +97,16 @@ pub(super) struct Joiner<'d> {
 }
 
 impl<'d> Joiner<'d> {
-    /// Pairs that would connect nothing may be left out.
-    pub fn new(distance: u32, connected: Option<Connected<'d>>, out: &'d mut Deliver<'d>) -> Self {
+    /// Pairs that would connect nothing may be left out, and those that are apart are.
+    pub fn new(
+        distance: u32,
+        (connected, apart): (Option<Connected<'d>>, Option<Apart<'d>>),
+        out: &'d mut Deliver<'d>,
+    ) -> Self {
         Joiner {
             distance,
             connected,
+            apart,
             path: Vec::new(),
             hits: Vec::new(),
             compared: 0,
@@ -273,6 +280,7 @@ impl<'d> Joiner<'d> {
     #[inline]
     fn consider(&mut self, differing: u64, hit: Hit) {
         if differing.count_ones() <= self.distance
+            && !self.apart.is_some_and(|apart| apart.are(hit))
             && self.path.iter().all(|(cut, block)| cut.first(differing) == Some(*block))
             && !self.connected.is_some_and(|connected| connected.is_known(hit))
         {

@@ -10,6 +10,7 @@ mod blocking;
 mod connected;
 mod edge_components;
 mod join;
+mod mark;
 mod names;
 mod pair;
 mod pairs;
@@ -21,6 +22,7 @@ mod runs;
 mod union_find;
 
 pub use edge_components::EdgeComponents;
+pub use mark::Mark;
 pub use names::{Named, names};
 pub use pair::{Connect, Pair, PairSearch};
 pub use pairs::{CrossPairs, Pairs};

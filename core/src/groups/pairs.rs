@@ -3,6 +3,7 @@
 
 use super::blocking::Span;
 use super::connected::Sparing;
+use super::mark::Mark;
 use super::pair::{Connect, Pair, PairSearch, Sink};
 use super::partitioned::Files;
 use super::rows::{BYTES_PER_ROW, Row, Rows};
@@ -20,6 +21,7 @@ const LEAST_MEMORY: usize = 1 << 16;
 /// again for the current block.
 pub struct Pairs<H: Host> {
     settings: PairSearch,
+    marks: Option<Vec<Mark>>,
     rows: Vec<Row>,
     limit: usize,
     files: Option<Files<H::File>>,
@@ -30,7 +32,14 @@ impl<H: Host> Pairs<H> {
     pub fn new(settings: PairSearch) -> Pairs<H> {
         let memory = settings.memory.max(LEAST_MEMORY);
         let limit = memory / BYTES_PER_ROW;
-        Pairs { settings: PairSearch { memory, ..settings }, rows: Vec::new(), limit, files: None }
+        let settings = PairSearch { memory, ..settings };
+        Pairs { settings, marks: None, rows: Vec::new(), limit, files: None }
+    }
+
+    /// Leaves out pairs that are marked apart. The ids are from 0 on, and `marks` has one for each.
+    pub fn marked(self, marks: Option<Vec<Mark>>) -> Pairs<H> {
+        let marked = if marks.is_some() { 2 * size_of::<Mark>() } else { 0 };
+        Pairs { marks, limit: self.settings.memory / (BYTES_PER_ROW + marked), ..self }
     }
 
     /// Adds a row. Ids may repeat: rows with the same id are different rows.
@@ -58,7 +67,9 @@ impl<H: Host> Pairs<H> {
     }
 
     fn run(mut self, sets: Option<&UnionFind>, host: &mut H, sink: Sink<'_, H>) -> Result<()> {
-        let place = Place { search: self.settings, cut: None, span: Span::ALL, sets };
+        let marks = self.marks.take();
+        let marks = marks.as_deref();
+        let place = Place { search: self.settings, cut: None, span: Span::ALL, sets, marks };
         if let Some(mut files) = self.files.take() {
             files.append(&self.rows)?;
             self.rows = Vec::new();
@@ -96,7 +107,7 @@ impl CrossPairs {
         mut take: impl FnMut(Pair) -> Result<()>,
     ) -> Result<()> {
         let others = sorted(others, self.settings.threads, host)?;
-        let place = Place { search: self.settings, cut: None, span: Span::ALL, sets: None };
+        let place = Place { search: self.settings, cut: None, span: Span::ALL, sets: None, marks: None };
         place.join(&self.rows, Some(&others), host, &mut |pair, _: &mut H| take(pair))
     }
 }

@@ -3,6 +3,7 @@
 use super::blocking::{Blocking, Span, ball};
 use super::connected::Connected;
 use super::join::{Deliver, Joiner, Split, Stop, varying};
+use super::mark::Apart;
 use super::rows::{Hit, Side};
 use crate::external::{self, Error, Host, Result};
 use crate::interrupt;
@@ -28,6 +29,8 @@ pub(super) struct Task<'a> {
     pub span: Span,
     /// What is connected already, if only pairs are wanted that connect something.
     pub connected: Option<Connected<'a>>,
+    /// What tells them apart, if anything does.
+    pub apart: Option<Apart<'a>>,
 }
 
 /// Does a stretch of the work (from, to) and delivers the hits.
@@ -68,7 +71,7 @@ impl Task<'_> {
         let right = self.right.map(split).transpose()?;
         let near = ball(cut.width, cut.radii[block]);
         self.spread(left.buckets(), host, take, &|from, to, out| {
-            let mut joiner = Joiner::new(self.distance, self.connected, out);
+            let mut joiner = Joiner::new(self.distance, (self.connected, self.apart), out);
             joiner.path.push((cut.clone(), block));
             for bucket in from..to {
                 joiner.bucket(&left, right.as_ref().unwrap_or(&left), bucket, &near, right.is_none())?;
@@ -83,7 +86,7 @@ impl Task<'_> {
         let left = Side { fps: self.left, at: &numbers[..self.left.len()] };
         let right = self.right.map(|fps| Side { fps, at: &numbers[..fps.len()] });
         self.spread(self.left.len(), host, take, &|from, to, out| {
-            let mut joiner = Joiner::new(self.distance, self.connected, out);
+            let mut joiner = Joiner::new(self.distance, (self.connected, self.apart), out);
             let some = left.part(from, to);
             if let Some(right) = right {
                 joiner.compare(some, right, false)?;

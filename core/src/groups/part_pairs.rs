@@ -4,6 +4,7 @@
 //! part at least. The pairs of each part are found as those of 64 bits are; the first part in which a pair is near reports it, if
 //! the whole is. The whole fingerprints wait in memory, or in a file.
 
+use super::mark::Mark;
 use super::pair::{Pair, PairSearch, Sink};
 use super::pairs::Pairs;
 use super::union_find::UnionFind;
@@ -33,6 +34,15 @@ impl<H: Host> PartPairs<H> {
             radii.map(|distance| Pairs::new(PairSearch { distance: distance.min(64), memory, ..settings }));
         let (pairs, limit) = (pairs.collect(), memory / size_of::<u64>());
         PartPairs { parts, distance: settings.distance, pairs, rows: Vec::new(), limit, file: None, filed: 0 }
+    }
+
+    /// Leaves out pairs that are [marked](Pairs::marked) apart, if fingerprints have one part.
+    pub fn marked(mut self, marks: Option<Vec<Mark>>) -> Self {
+        if self.parts == 1 {
+            let pairs = self.pairs.pop().map(|pairs| pairs.marked(marks));
+            self.pairs.extend(pairs);
+        }
+        self
     }
 
     /// Adds a row. Ids may repeat: rows with the same id are different rows.

@@ -15,6 +15,7 @@ use crate::interrupt::{checked, sort_unstable_by};
 use crate::memory::{Grow, OfKey, OrRaise, Room, collect, filled};
 use crate::random::SplitMix64;
 use rustc_hash::FxHashMap;
+use std::ops::Range;
 
 /// Pairs that weights are learned from, at most, and random ones that chance is counted on.
 const LEARNED_FROM: usize = 1 << 18;
@@ -75,6 +76,18 @@ fn normalized(mut levels: Levels) -> Levels {
     let sum: f64 = levels.iter().sum();
     levels.iter_mut().for_each(|level| *level /= sum);
     levels
+}
+
+/// How much pairs weigh that have each two levels in two columns, of those that have both.
+fn joint([x, y]: [&[u8]; 2], weights: &[f64]) -> [Levels; WIDTH] {
+    let mut joint = [[0.0; WIDTH]; WIDTH];
+    for ((x, y), weight) in checked(x.iter().zip(y).zip(weights)) {
+        // What lacks one is counted too, and taken off again: that costs less than to ask.
+        joint[usize::from(*x)][usize::from(*y)] += weight;
+    }
+    joint[0] = [0.0; WIDTH];
+    joint.iter_mut().for_each(|levels| levels[0] = 0.0);
+    joint
 }
 
 /// Logarithms of m / u that do not fall: levels that would are taken as one.
@@ -374,17 +387,25 @@ impl Learning {
             }
             field.u = normalized(u);
         }
+        // Column by column, and the candidates first: each two columns are counted by themselves.
+        let column = |at: usize| collect(checked(&all).map(|it| it.0[at])).or_raise();
+        let columns: Vec<Vec<u8>> = (0..width).map(column).collect();
+        let weights = collect(all.iter().map(|it| it.1)).or_raise();
+        let candidates = all.partition_point(|it| it.2);
         let mut gains = vec![0.0; width * width];
         let mut chances: FxHashMap<(usize, usize), Box<[Levels; WIDTH]>> = FxHashMap::default();
         for c in 0..width {
             for d in 0..c {
-                let mut joint = [[0.0; WIDTH]; WIDTH];
-                let mut hard = [[0.0; WIDTH]; WIDTH];
-                for &(levels, weight, is_candidate) in checked(&all).filter(|it| it.0[c] > 0 && it.0[d] > 0) {
-                    let (x, y) = (usize::from(levels[c]), usize::from(levels[d]));
-                    joint[x][y] += weight;
-                    hard[x][y] += if is_candidate { weight } else { 0.0 };
-                }
+                let count = |range: Range<usize>| {
+                    joint([c, d].map(|at| &columns[at][range.clone()]), &weights[range.clone()])
+                };
+                let hard = count(0..candidates);
+                let mut joint = count(candidates..all.len());
+                joint
+                    .as_flattened_mut()
+                    .iter_mut()
+                    .zip(hard.as_flattened())
+                    .for_each(|(all, own)| *all += own);
                 let (of_c, of_d) = (&model.fields[c], &model.fields[d]);
                 let transposed: [Levels; WIDTH] =
                     std::array::from_fn(|y| std::array::from_fn(|x| joint[x][y]));
