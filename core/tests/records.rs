@@ -471,6 +471,24 @@ fn initials_and_swapped_names_are_found() {
     assert!(right >= 294 && wrong == 0, "{right} of 300, {wrong} wrong");
 }
 
+/// Protects against evidence that is too strong: a name in another's place tells no more than one in its own, however rare it is by
+/// chance that names are swapped.
+#[test]
+fn names_in_the_wrong_places_tell_no_more_than_in_theirs() {
+    let (rows, of) = register(600, 10, false, |_, row| row.swap(0, 1));
+    let (records, _) = learned(&rows);
+    let mut swapped = 0;
+    for at in (1..rows.len()).filter(|&at| of[at] == of[at - 1]) {
+        let told = |other: usize| records.evidence(at as u32, other as u32).told;
+        for (there, here) in told(at - 1).iter().zip(&told(at)).take(2) {
+            assert_eq!((there.1, here.1), (Agreement::Partial, Agreement::Full));
+            assert!(there.2 <= here.2, "{} more than {}", there.2, here.2);
+            swapped += 1;
+        }
+    }
+    assert_eq!(swapped, 120);
+}
+
 /// Two catalogues of which one writes numbers of models together, and something before each title.
 #[test]
 fn words_written_together_are_no_other_words() {

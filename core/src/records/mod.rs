@@ -471,13 +471,13 @@ impl Records {
         let rows = [a.min(b), a.max(b)];
         let count = self.table.columns.len() + usize::from(self.table.identifiers.is_some());
         let (mut all, mut told) = ([0; FIELDS], [0.0; FIELDS]);
-        let by_mistake = self.table.levels(&self.model.columns, rows, &mut all[..count]);
+        let swap = self.table.levels(&self.model.columns, rows, &mut all[..count]);
         let levels = &all[..count];
-        let common = |field: usize| self.table.commonness(rows, levels, field);
+        let common = |field: usize| self.table.commonness(rows, levels, swap, field);
         self.model.weights.told(levels, common, &mut told[..count]);
         let kept = self.model.weights.kept(levels);
         // Who calls whom, from where to where: the way back is another.
-        (all, told, if by_mistake == Some(false) { kept.min(ANOTHER) } else { kept })
+        (all, told, if swap.is_meant { kept.min(ANOTHER) } else { kept })
     }
 
     fn score(&self, rows: [u32; 2]) -> f64 {

@@ -89,7 +89,8 @@ impl Field {
 }
 
 impl Weights {
-    /// What each field adds to the odds that a pair is of one thing, in logarithms. `common`: how common equal values are.
+    /// What each field adds to the odds that a pair is of one thing, in logarithms. `common`: how common equal values
+    /// are, below 0 that of names in each other's place.
     pub fn told(&self, levels: &[u8], common: impl Fn(usize) -> f64, told: &mut [f64]) {
         told.fill(0.0);
         for &at in &self.order {
@@ -111,8 +112,14 @@ impl Weights {
                 }
             }
             // By chance this value, or tied to the parent.
-            let chance = if level == field.top { own * common(at) + (tied - own).max(0.0) } else { tied };
-            told[at] += field.tells[level] + own.ln() - chance.max(1e-12).ln();
+            let common = common(at);
+            let chance = if level == field.top { own * common + (tied - own).max(0.0) } else { tied };
+            let mut tells = field.tells[level] + own.ln() - chance.max(1e-12).ln();
+            if common < 0.0 {
+                // In another's place a name tells no more than in its own.
+                tells = tells.min(field.tells[field.top] - (-common).max(1e-12).ln());
+            }
+            told[at] += tells;
         }
         told.iter_mut().zip(&self.fitted.factors).for_each(|(told, factor)| *told *= factor);
     }

@@ -27,6 +27,22 @@ pub(super) struct Table {
     pub sides: Vec<bool>,
 }
 
+/// Names that stand in each other's place in two rows.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Swap {
+    /// Their fields.
+    pub fields: u64,
+    /// Whether some stand there by intent.
+    pub is_meant: bool,
+}
+
+impl Swap {
+    /// Whether names were taken for each other.
+    pub fn is_mistake(self) -> bool {
+        self.fields != 0 && !self.is_meant
+    }
+}
+
 impl Table {
     /// The rows, and what is learned of their columns.
     pub fn learned(values: &[Strings], order: &[u32]) -> (Table, Columns) {
@@ -73,14 +89,14 @@ impl Table {
         if self.sides.is_empty() { all * (all - 1.0) / 2.0 } else { one * (all - one) }.max(1.0)
     }
 
-    /// How far each field of two rows agrees; if names stand in each other's place, whether by mistake.
-    pub fn levels(&self, of: &Columns, rows: [u32; 2], levels: &mut [u8]) -> Option<bool> {
+    /// How far each field of two rows agrees, and which names stand in each other's place.
+    pub fn levels(&self, of: &Columns, rows: [u32; 2], levels: &mut [u8]) -> Swap {
         let all = self.columns.iter().map(|column| column.level(rows));
         let all = all.chain(self.identifiers.iter().map(|it| it.level(rows)));
         levels.iter_mut().zip(all).for_each(|(level, of)| *level = of);
         // A given name where the family's belongs.
         let names = || self.columns.iter().enumerate().filter(|it| it.1.kind == Kind::Name);
-        let mut by_mistake = None;
+        let mut swap = Swap::default();
         for (one, column) in names() {
             for (two, other) in names().skip_while(|it| it.0 <= one) {
                 let are_near = levels[one].max(levels[two]) >= Kind::Name.top() - 1;
@@ -94,16 +110,22 @@ impl Table {
                 if is_whole || is_mistake {
                     levels[one] = Kind::Name.top() - 1;
                     levels[two] = Kind::Name.top() - 1;
-                    by_mistake = Some(is_mistake && by_mistake != Some(false));
+                    swap.fields |= 1 << one | 1 << two;
+                    swap.is_meant |= !is_mistake;
                 }
             }
         }
-        by_mistake
+        swap
     }
 
-    /// How common the value is in which a field of two rows fully agrees; 1 where it does not.
-    pub fn commonness(&self, rows: [u32; 2], levels: &[u8], field: usize) -> f64 {
+    /// How common the value is in which a field of two rows fully agrees; 1 where it does not. Below 0 that of a name in another's
+    /// place.
+    pub fn commonness(&self, rows: [u32; 2], levels: &[u8], swap: Swap, field: usize) -> f64 {
         match (self.columns.get(field), &self.identifiers) {
+            // In one of the rows it is where it belongs.
+            (Some(column), _) if swap.fields >> field & 1 == 1 => {
+                -rows.map(|row| column.commonness(row)).into_iter().fold(0.0, f64::max)
+            }
             (Some(column), _) if levels[field] == column.kind.top() => column.commonness(rows[0]),
             (None, Some(identifiers)) if levels[field] == Identifiers::TOP => identifiers.commonness(rows),
             _ => 1.0,
