@@ -296,9 +296,15 @@ fn slots(own: &[u32], others: &[Vec<u32>]) -> Option<Vec<Word>> {
         let count = |(word, count): (&u64, &usize)| if is_often(*word) { [*count; 2] } else { [0, *count] };
         let [often, all] =
             values[at].iter().map(count).fold([0, 0], |all, it| [all[0] + it[0], all[1] + it[1]]);
-        is_slot[at] && is_often(u64::from(own[at])) && often > 0 && often as f64 >= ANSWERS.1 * all as f64
+        is_often(u64::from(own[at])) && often > 1 && often as f64 >= ANSWERS.1 * all as f64
     };
-    let answers: Vec<usize> = (0..own.len()).filter(|&at| is_answered(at)).collect();
+    let slots = || (0..own.len()).filter(|&at| is_slot[at]);
+    let answers = slots().filter(|&at| is_answered(at)).count();
+    // Of a sheet of answers a place tells too where most answer the same.
+    if answers >= ANSWERS.0 && 2 * answers >= slots().count() {
+        (0..own.len()).for_each(|at| is_slot[at] |= is_answered(at));
+    }
+    let answers: Vec<usize> = (0..own.len()).filter(|&at| is_slot[at] && is_answered(at)).collect();
     let places: Vec<usize> = (0..own.len()).filter(|&at| is_slot[at]).collect();
     let answered: FxHashSet<u32> = answers.iter().map(|&at| own[at]).collect();
     // Between two parts of a list, or beside one, most may have the same word in one place.
