@@ -8,7 +8,7 @@
 use super::candidates::{Candidate, on_candidates};
 use super::column::CAP;
 use super::model::{Field, Fitted, Levels, WIDTH, Weights, probability};
-use super::table::{Columns, Swap, Table};
+use super::table::{Columns, Table};
 use super::values::{EXPECTED, FIELDS, Kind, SLIP};
 use crate::external::{self, Host};
 use crate::interrupt::{checked, sort_unstable_by};
@@ -240,9 +240,8 @@ impl Learning {
         let (mut pairs, mut levels) = (Pairs::default(), filled(0u8, tops.len()).or_raise());
         let mut swapped = Vec::new();
         for candidate in checked(candidates).step_by(step) {
-            let swap = table.levels(columns, candidate.rows, &mut levels);
-            swapped.grow(swap.is_mistake()).or_raise();
-            pairs.add(table, *candidate, &levels, swap);
+            swapped.grow(table.levels(columns, candidate.rows, &mut levels).is_mistake()).or_raise();
+            pairs.add(table, *candidate, &levels);
         }
         let is_one_table = table.sides.is_empty();
         let (mut begin, mut chance) = (Vec::new(), [Vec::new(), Vec::new()]);
@@ -540,13 +539,12 @@ impl Learning {
 }
 
 impl Pairs {
-    fn add(&mut self, table: &Table, candidate: Candidate, levels: &[u8], swap: Swap) {
+    fn add(&mut self, table: &Table, candidate: Candidate, levels: &[u8]) {
         self.free.grow(candidate.free).or_raise();
         self.levels.room(levels.len()).or_raise();
         self.levels.extend_from_slice(levels);
         self.common.room(levels.len()).or_raise();
-        self.common.extend(
-            (0..levels.len()).map(|field| table.commonness(candidate.rows, levels, swap, field) as f32),
-        );
+        self.common
+            .extend((0..levels.len()).map(|field| table.commonness(candidate.rows, levels, field) as f32));
     }
 }

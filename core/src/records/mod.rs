@@ -473,8 +473,13 @@ impl Records {
         let (mut all, mut told) = ([0; FIELDS], [0.0; FIELDS]);
         let swap = self.table.levels(&self.model.columns, rows, &mut all[..count]);
         let levels = &all[..count];
-        let common = |field: usize| self.table.commonness(rows, levels, swap, field);
+        let common = |field: usize| self.table.commonness(rows, levels, field);
         self.model.weights.told(levels, common, &mut told[..count]);
+        // In another's place a name tells no more than in its own, however seldom names are swapped by chance.
+        for field in (0..count).filter(|field| swap.fields >> field & 1 == 1) {
+            let most = self.model.weights.most(field, self.table.commonness_in_place(rows, field));
+            told[field] = told[field].min(most);
+        }
         let kept = self.model.weights.kept(levels);
         // Who calls whom, from where to where: the way back is another.
         (all, told, if swap.is_meant { kept.min(ANOTHER) } else { kept })

@@ -89,8 +89,7 @@ impl Field {
 }
 
 impl Weights {
-    /// What each field adds to the odds that a pair is of one thing, in logarithms. `common`: how common equal values
-    /// are, below 0 that of names in each other's place.
+    /// What each field adds to the odds that a pair is of one thing, in logarithms. `common`: how common equal values are.
     pub fn told(&self, levels: &[u8], common: impl Fn(usize) -> f64, told: &mut [f64]) {
         told.fill(0.0);
         for &at in &self.order {
@@ -112,16 +111,16 @@ impl Weights {
                 }
             }
             // By chance this value, or tied to the parent.
-            let common = common(at);
-            let chance = if level == field.top { own * common + (tied - own).max(0.0) } else { tied };
-            let mut tells = field.tells[level] + own.ln() - chance.max(1e-12).ln();
-            if common < 0.0 {
-                // In another's place a name tells no more than in its own.
-                tells = tells.min(field.tells[field.top] - (-common).max(1e-12).ln());
-            }
-            told[at] += tells;
+            let chance = if level == field.top { own * common(at) + (tied - own).max(0.0) } else { tied };
+            told[at] += field.tells[level] + own.ln() - chance.max(1e-12).ln();
         }
         told.iter_mut().zip(&self.fitted.factors).for_each(|(told, factor)| *told *= factor);
+    }
+
+    /// What full agreement of a field in so common a value tells at most.
+    pub fn most(&self, field: usize, common: f64) -> f64 {
+        let Field { tells, top, .. } = &self.fields[field];
+        (tells[*top] - common.max(1e-12).ln()) * self.fitted.factors.get(field).unwrap_or(&1.0)
     }
 
     /// The logarithm of the odds of any pair, as answers have it.

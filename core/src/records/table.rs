@@ -118,14 +118,15 @@ impl Table {
         swap
     }
 
-    /// How common the value is in which a field of two rows fully agrees; 1 where it does not. Below 0 that of a name in another's
-    /// place.
-    pub fn commonness(&self, rows: [u32; 2], levels: &[u8], swap: Swap, field: usize) -> f64 {
+    /// As [`commonness`](Self::commonness), of a name in another's place: in one of the rows it is where it belongs.
+    pub fn commonness_in_place(&self, rows: [u32; 2], field: usize) -> f64 {
+        let common = |column: &Column| column.commonness(rows[0]).max(column.commonness(rows[1]));
+        self.columns.get(field).map_or(1.0, common)
+    }
+
+    /// How common the value is in which a field of two rows fully agrees; 1 where it does not.
+    pub fn commonness(&self, rows: [u32; 2], levels: &[u8], field: usize) -> f64 {
         match (self.columns.get(field), &self.identifiers) {
-            // In one of the rows it is where it belongs.
-            (Some(column), _) if swap.fields >> field & 1 == 1 => {
-                -rows.map(|row| column.commonness(row)).into_iter().fold(0.0, f64::max)
-            }
             (Some(column), _) if levels[field] == column.kind.top() => column.commonness(rows[0]),
             (None, Some(identifiers)) if levels[field] == Identifiers::TOP => identifiers.commonness(rows),
             _ => 1.0,
