@@ -132,7 +132,7 @@ find_pg_config() {
 # For a chroot of ARM64 on x86_64, whose programs qemu runs: all but the compilers, which are this processor's. Only sid has a
 # Rust that is new enough and whose standard library comes for both.
 # shellcheck disable=SC2034
-cross=(CARGO_BUILD_TARGET=aarch64-unknown-linux-gnu RUSTC=/opt/amd64/usr/bin/rustc
+cross=(CARGO_BUILD_TARGET=aarch64-unknown-linux-gnu RUSTC=/opt/amd64/usr/bin/rustc RUSTDOC=/opt/amd64/usr/bin/rustdoc
     TARGET_CC=aarch64-linux-gnu-clang CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-clang
     HOST_CC=x86_64-linux-gnu-clang CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_LINKER=x86_64-linux-gnu-clang
     LIBCLANG_PATH=/opt/amd64/usr/lib/x86_64-linux-gnu LD_LIBRARY_PATH=/opt/amd64/usr/lib/x86_64-linux-gnu)
@@ -156,6 +156,8 @@ install_cross_compilers() {
     (cd /opt/amd64 && apt-get download -q {rustc,"clang-$clang","libclang1-$clang","libclang-cpp$clang"}:amd64 &&
         find . -name '*.deb' -exec dpkg -x {} . \; -delete) >/dev/null || die "apt-get could not download the compilers"
     ln -s "/usr/lib/llvm-$clang/lib/clang" "/opt/amd64/usr/lib/llvm-$clang/lib/"
+    # rustdoc asks for it here.
+    ln -sf /opt/amd64/usr/bin/rustc /usr/bin/rustc
     # By its name it knows what for.
     ln -s "/opt/amd64/usr/lib/llvm-$clang/bin/clang" /usr/local/bin/aarch64-linux-gnu-clang
     ln -s "/opt/amd64/usr/lib/llvm-$clang/bin/clang" /usr/local/bin/x86_64-linux-gnu-clang
