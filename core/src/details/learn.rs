@@ -298,14 +298,17 @@ fn slots(own: &[u32], others: &[Vec<u32>]) -> Option<Vec<Word>> {
             values[at].iter().map(count).fold([0, 0], |all, it| [all[0] + it[0], all[1] + it[1]]);
         is_often(u64::from(own[at])) && often > 1 && often as f64 >= ANSWERS.1 * all as f64
     };
-    let slots = || (0..own.len()).filter(|&at| is_slot[at]);
-    let answers = slots().filter(|&at| is_answered(at)).count();
+    let in_slots = |is_slot: &[bool]| {
+        let places: Vec<usize> = (0..own.len()).filter(|&at| is_slot[at]).collect();
+        let answers: Vec<usize> = places.iter().copied().filter(|&at| is_answered(at)).collect();
+        let is_sheet = answers.len() >= ANSWERS.0 && 2 * answers.len() >= places.len();
+        (places, answers, is_sheet)
+    };
     // Of a sheet of answers a place tells too where most answer the same.
-    if answers >= ANSWERS.0 && 2 * answers >= slots().count() {
+    if in_slots(&is_slot).2 {
         (0..own.len()).for_each(|at| is_slot[at] |= is_answered(at));
     }
-    let answers: Vec<usize> = (0..own.len()).filter(|&at| is_slot[at] && is_answered(at)).collect();
-    let places: Vec<usize> = (0..own.len()).filter(|&at| is_slot[at]).collect();
+    let (places, answers, is_sheet) = in_slots(&is_slot);
     let answered: FxHashSet<u32> = answers.iter().map(|&at| own[at]).collect();
     // Between two parts of a list, or beside one, most may have the same word in one place.
     let is_part =
@@ -321,9 +324,7 @@ fn slots(own: &[u32], others: &[Vec<u32>]) -> Option<Vec<Word>> {
     let is_template = frame as f64 >= FRAME.1 * own.len() as f64
         && (spread.iter().any(|&it| it >= least)
             || lists.any(|list| beside.whole(list) >= least)
-            || answers.len() >= ANSWERS.0
-                && 2 * answers.len() >= places.len()
-                && beside.whole(&answers) >= least);
+            || is_sheet && beside.whole(&answers) >= least);
     let word = |(at, &hash): (usize, &u32)| {
         if is_slot[at] { Word { hash: VALUE, slot: Slot::Any } } else { Word { hash, slot: Slot::None } }
     };

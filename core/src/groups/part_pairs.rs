@@ -39,8 +39,7 @@ impl<H: Host> PartPairs<H> {
     /// Leaves out pairs that are [marked](Pairs::marked) apart, if fingerprints have one part.
     pub fn marked(mut self, marks: Option<Vec<Mark>>) -> Self {
         if self.parts == 1 {
-            let pairs = self.pairs.pop().map(|pairs| pairs.marked(marks));
-            self.pairs.extend(pairs);
+            self.pairs = self.pairs.pop().map(|pairs| pairs.marked(marks)).into_iter().collect();
         }
         self
     }
